@@ -3,7 +3,6 @@
 package capacity
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +52,14 @@ func balanceOfQueue(p *plugin, name string, account ledger.Account) ledger.Amoun
 	return p.snapshot.Ledger.Balance(queue, account, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100}))
 }
 
+// filtered returns why a node does not suit a pod.
+func filtered(ssn *framework.Session, pod, node string) error {
+	if err := ssn.PrePredicateFn(taskOf(ssn, pod)); err != nil {
+		return err
+	}
+	return ssn.PredicateFn(taskOf(ssn, pod), ssn.Nodes[node])
+}
+
 func TestGangGetsItsDevicesOrNone(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -79,9 +86,7 @@ func TestGangGetsItsDevicesOrNone(t *testing.T) {
 			}
 			p.placements.UnreserveUnbound()
 			claim, err := (devices.ClaimReader{Cache: p.cache.devices}).Claim("ns", "a-gpus")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := claim.Status.Allocation != nil; got != c.reserved {
 				t.Errorf("a's device is reserved: %t, want %t", got, c.reserved)
 			}
@@ -113,18 +118,11 @@ func TestPodWithoutReservationIsNotBound(t *testing.T) {
 	ssn := s.open(t)
 	p := pluginOf(ssn)
 	for _, name := range []string{"first", "second"} { // both see the device free
-		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
-			t.Fatal(err)
-		}
-		if err := ssn.PredicateFn(taskOf(ssn, name), ssn.Nodes["n1"]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, filtered(ssn, name, "n1"))
 	}
 	for _, name := range []string{"first", "second"} {
 		task := taskOf(ssn, name)
-		if err := ssn.Jobs[task.Job].UpdateTaskStatus(task, api.Allocated); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ssn.Jobs[task.Job].UpdateTaskStatus(task, api.Allocated))
 		task.NodeName = "n1"
 		event := &framework.Event{Task: task}
 		p.allocate(event)
@@ -153,16 +151,11 @@ func TestDevicesOfPodsThatGoAreNotHandedOutYet(t *testing.T) {
 		t.Error("fits although nobody goes")
 	}
 	statement := framework.NewStatement(ssn)
-	if err := statement.Evict(low, "test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, statement.Evict(low, "test"))
 	if !ssn.Allocatable(ssn.Queues["q"], high) {
 		t.Error("may not preempt although the other pod goes")
 	}
-	if err := ssn.PrePredicateFn(high); err != nil {
-		t.Fatal(err)
-	}
-	if err := ssn.PredicateFn(high, ssn.Nodes["n1"]); err == nil || !strings.Contains(err.Error(), "insufficient <h100> quota: requested <2>, total would be <4>, but capability is <2>") {
+	if err := filtered(ssn, "high", "n1"); err == nil || !strings.Contains(err.Error(), "insufficient <h100> quota: requested <2>, total would be <4>, but capability is <2>") {
 		t.Errorf("devices that are not back are handed out: %v", err)
 	}
 	statement.Discard()
@@ -173,8 +166,7 @@ func TestDevicesOfPodsThatGoAreNotHandedOutYet(t *testing.T) {
 
 // TestVolumesAreStillBound: upstream's plugin finds what it needs when a pod is bound.
 func TestVolumesAreStillBound(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.withDevices(nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).withDevices(nil)
 	s.PVCs = []*corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data"}}}
 	withVolume := newPod("p", "", cpu(1))
 	withVolume.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
@@ -197,16 +189,9 @@ func TestPipelinedPodsCarryNoClaims(t *testing.T) {
 	s.job("k", "poor", inqueue, nil, sharing(first, newPod("sharing", "", cpu(1))))
 	ssn := s.open(t)
 	p := pluginOf(ssn)
-	if err := ssn.PrePredicateFn(taskOf(ssn, "hoping")); err != nil {
-		t.Fatal(err)
-	}
-	if err := ssn.PredicateFn(taskOf(ssn, "hoping"), ssn.Nodes["n1"]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, filtered(ssn, "hoping", "n1"))
 	statement := framework.NewStatement(ssn)
-	if err := statement.Pipeline(taskOf(ssn, "hoping"), "n1", false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, statement.Pipeline(taskOf(ssn, "hoping"), "n1", false))
 	if got := balanceOfQueue(p, "rich", ledger.Pipelined); got != ledger.Units(2) {
 		t.Errorf("the pod that is pipelined is promised %s devices, want 2", got)
 	}
@@ -224,39 +209,22 @@ func TestPipelinedPodsCarryNoClaims(t *testing.T) {
 
 // TestUndoneShareKeepsWhatWasWritten: a claim is written while a pod that shares it is placed and undone. Its devices stay taken.
 func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
-	s.withDevices(nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2).withDevices(nil)
 	first := s.claimed(2, newPod("first", "", cpu(1)))
 	s.job("j", "q", inqueue, nil, first)
 	s.job("k", "q", inqueue, nil, sharing(first, newPod("second", "", cpu(1))))
 	s.job("l", "q", inqueue, nil, s.claimed(1, newPod("third", "", cpu(1))))
 	ssn := s.open(t)
 	p := pluginOf(ssn)
-	attempt := func(name string) error {
-		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
-			return err
-		}
-		return ssn.PredicateFn(taskOf(ssn, name), ssn.Nodes["n1"])
-	}
 	one, two := framework.NewStatement(ssn), framework.NewStatement(ssn)
-	if err := attempt("first"); err != nil {
-		t.Fatal(err)
-	}
-	if err := one.Allocate(taskOf(ssn, "first"), ssn.Nodes["n1"]); err != nil {
-		t.Fatal(err)
-	}
-	if err := attempt("second"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, filtered(ssn, "first", "n1"))
+	must(t, one.Allocate(taskOf(ssn, "first"), ssn.Nodes["n1"]))
+	must(t, filtered(ssn, "second", "n1"))
 	bind := ssn.CreateBindContext(taskOf(ssn, "first"))
-	if err := p.binder().PreBind(t.Context(), bind); err != nil {
-		t.Fatal(err)
-	}
-	if err := two.Allocate(taskOf(ssn, "second"), ssn.Nodes["n1"]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.binder().PreBind(t.Context(), bind))
+	must(t, two.Allocate(taskOf(ssn, "second"), ssn.Nodes["n1"]))
 	two.Discard()
-	if err := attempt("third"); err == nil {
+	if err := filtered(ssn, "third", "n1"); err == nil {
 		t.Error("a device that is allocated is handed out again")
 	}
 }
@@ -268,8 +236,7 @@ func TestAPodWhoseAnnotationsLeaveNoRoomForItsRecordIsNotBound(t *testing.T) {
 		"without a claim": func(_ *fixture, pod *corev1.Pod) *corev1.Pod { return pod },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
-			s.withDevices(nil)
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1).withDevices(nil)
 			pod := change(s, newPod("p", "", cpu(1)))
 			s.job("j", "q", inqueue, nil, pod)
 			rest := 256<<10 - len("note")
@@ -279,12 +246,8 @@ func TestAPodWhoseAnnotationsLeaveNoRoomForItsRecordIsNotBound(t *testing.T) {
 			pod.Annotations["note"] = strings.Repeat("x", rest)
 			ssn := s.open(t)
 			task := taskOf(ssn, "p")
-			if err := cmp.Or(ssn.PrePredicateFn(task), ssn.PredicateFn(task, ssn.Nodes["n1"])); err != nil {
-				t.Fatal(err)
-			}
-			if err := framework.NewStatement(ssn).Allocate(task, ssn.Nodes["n1"]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, filtered(ssn, "p", "n1"))
+			must(t, framework.NewStatement(ssn).Allocate(task, ssn.Nodes["n1"]))
 			err := pluginOf(ssn).binder().PreBind(t.Context(), ssn.CreateBindContext(task))
 			if err == nil || !strings.Contains(err.Error(), "the annotations of pod ns/p leave no room for the record of its charge: shorten them") {
 				t.Error(err)

@@ -5,9 +5,11 @@ package capacity
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -84,9 +86,8 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 			c.bad(s)
 			ssn := s.act(t)
 			expectStatuses(t, ssn, c.want)
-			client := ssn.KubeClient()
 			framework.CloseSession(ssn)
-			expectEvent(t, client, "Queue", c.queue, c.reason, c.message)
+			expectEvent(t, ssn.KubeClient(), "Queue", c.queue, c.reason, c.message)
 			if n := gauge(t, "volcano_queue_problems", c.reason); n < 1 {
 				t.Errorf("the metric counts %g queues", n)
 			}
@@ -110,10 +111,9 @@ func TestClosedQueueTakesNobody(t *testing.T) {
 	s.job("good", "good", pending, cpu(1), newPod("good", "", cpu(1)))
 	ssn := s.act(t)
 	expectStatuses(t, ssn, "early:Pending good:Binding late:Pending")
-	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "PodGroup", "late", "Unschedulable", `Queue <closed> takes no pods: its state is "Closed", not Open`)
-	expectEvent(t, client, "Pod", "early", "Unschedulable", `Queue <closed> takes no pods: its state is "Closed", not Open`)
+	expectEvent(t, ssn.KubeClient(), "PodGroup", "late", "Unschedulable", `Queue <closed> takes no pods: its state is "Closed", not Open`)
+	expectEvent(t, ssn.KubeClient(), "Pod", "early", "Unschedulable", `Queue <closed> takes no pods: its state is "Closed", not Open`)
 }
 
 // TestNoTreePanics runs whole sessions over queues with random parents, states and limits.
@@ -189,21 +189,19 @@ func TestWhatHasVanishedIsNoPanic(t *testing.T) {
 	p.report()
 }
 
-// gauge returns the value of a metric for the value of one of its labels.
+// gauge returns the value of a metric for the value of one of its labels, or of a metric without labels.
 func gauge(t *testing.T, name, label string) float64 {
 	t.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, family := range families {
 		for _, metric := range family.Metric {
-			for _, pair := range metric.Label {
-				if family.GetName() == name && pair.GetValue() == label {
-					return metric.Gauge.GetValue()
-				}
+			labeled := slices.ContainsFunc(metric.Label, func(pair *dto.LabelPair) bool { return pair.GetValue() == label })
+			if family.GetName() == name && (labeled || label == "") {
+				return metric.Gauge.GetValue()
 			}
 		}
 	}
+	t.Fatalf("no metric %s", name)
 	return 0
 }

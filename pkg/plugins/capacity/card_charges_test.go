@@ -3,13 +3,10 @@
 package capacity
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -32,9 +29,7 @@ func TestChargesStayWithPods(t *testing.T) {
 	if p = pluginOf(again); !p.cache.cards.Fleet.Known("B200") || p.cardsOfQueue("q", "H100") != "3" || p.cardsOfQueue("q", "B200") != "0" {
 		t.Errorf("after the node has another label %s H100 and %s B200 are charged, want 3 and none", p.cardsOfQueue("q", "H100"), p.cardsOfQueue("q", "B200"))
 	}
-	if err := first.KubeClient().CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.KubeClient().CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}))
 	framework.CloseSession(again)
 	// The pod is another object now, as after any change.
 	s.Pods[0] = s.Pods[0].DeepCopy()
@@ -57,10 +52,7 @@ func TestChargesStayWithPods(t *testing.T) {
 // again opens another session of the same process once ready returns true. The nodes' labels stay as in the first session's cluster.
 func (s *fixture) again(t *testing.T, ready func() bool) *framework.Session {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ready(), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	eventually("the next session can begin", ready)
 	for i := range s.Nodes {
 		s.Nodes[i] = s.Nodes[i].DeepCopy()
 		s.Nodes[i].Labels = nil
@@ -84,14 +76,9 @@ func TestGoingPodsKeepTheirCards(t *testing.T) {
 	if got := nodesOf(ssn); got != "going@n1 next@" {
 		t.Errorf("pods are %s: three cards of two are in use", got)
 	}
-	if got := p.snapshot.Held().Balance(queueID(p), ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(2) {
+	if got := p.snapshot.Held().Balance(idOfQueue(p, "q"), ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(2) {
 		t.Errorf("%s are held, want 2", got)
 	}
-}
-
-func queueID(p *plugin) ledger.QueueID {
-	q, _ := p.snapshot.Ledger.Queue("q")
-	return q
 }
 
 // TestUndoneAllocationsAreRefunded: a pod whose allocation is undone may get another card next.
@@ -105,16 +92,12 @@ func TestUndoneAllocationsAreRefunded(t *testing.T) {
 		pipeline   bool
 	}{{node: "n1", want: "2 0"}, {node: "n2", want: "0 2"}, {node: "n1", want: "2 0", pipeline: true}} {
 		statement := framework.NewStatement(ssn)
-		if err := ssn.PrePredicateFn(task); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ssn.PrePredicateFn(task))
 		place := func() error { return statement.Allocate(task, ssn.Nodes[step.node]) }
 		if step.pipeline {
 			place = func() error { return statement.Pipeline(task, step.node, false) }
 		}
-		if err := place(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, place())
 		account, others := ledger.Allocated, ledger.Pipelined
 		if step.pipeline {
 			account, others = others, account
@@ -139,9 +122,7 @@ func TestEvictedPodsKeepTheirCards(t *testing.T) {
 	ssn := s.open(t)
 	p := pluginOf(ssn)
 	statement := framework.NewStatement(ssn)
-	if err := statement.Evict(taskOf(ssn, "p"), "test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, statement.Evict(taskOf(ssn, "p"), "test"))
 	if p.cardsOfQueue("q", "H100") != "0" || p.cardsIn(ledger.Releasing, "q", "H100") != "2" {
 		t.Errorf("an evicted pod is charged %s, %s are about to leave", p.cardsOfQueue("q", "H100"), p.cardsIn(ledger.Releasing, "q", "H100"))
 	}
@@ -183,13 +164,10 @@ func (s *fixture) relabel(t *testing.T, ssn *framework.Session, model string) {
 		t.Fatal(err)
 	}
 	known := pluginOf(ssn).cache.cards
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	eventually("the label has been read", func() bool {
 		seen, err := ssn.InformerFactory().Core().V1().Nodes().Lister().Get(node.Name)
-		return err == nil && seen.Labels["nvidia.com/gpu.product"] == model && known.Pending(node.Name), nil
+		return err == nil && seen.Labels["nvidia.com/gpu.product"] == model && known.Pending(node.Name)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestCardsThatComeToBeKnownAreCharged: a device plugin starts after the scheduler.

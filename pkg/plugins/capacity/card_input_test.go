@@ -10,11 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/settings"
@@ -47,9 +49,7 @@ func TestStartWaitsForPodsThatHoldCards(t *testing.T) {
 		}
 	}
 	expect("all pods are known", true)
-	if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger))
 	clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))
 	p.cache.snapshots.StartCatchUp(clock)
 	p.lookAgain()
@@ -98,8 +98,7 @@ func TestAClaimThatIsNotNeededDoesNotPanic(t *testing.T) {
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "none", ResourceClaimTemplateName: ptr.To("template")}}
 	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "none"}}
 	s.job("j", "q", inqueue, nil, pod)
-	ssn := s.act(t)
-	expectStatuses(t, ssn, "p:Binding")
+	expectStatuses(t, s.act(t), "p:Binding")
 }
 
 // TestWhichRequestsAreCards: requests of containers and of the overhead are, requests that a Volcano plugin accounts for are not.
@@ -127,4 +126,21 @@ func TestWhichRequestsAreCards(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheSecondNameIsLeftOut: a configuration with the plugin under both names works with the first one.
+func TestTheSecondNameIsLeftOut(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
+	s.Plugins = map[string]framework.PluginBuilder{CardName: func(arguments framework.Arguments) framework.Plugin {
+		return &plugin{cache: s.cache, arguments: readArguments(CardName, arguments)}
+	}}
+	s.extra = []conf.PluginOption{{Name: CardName}}
+	s.job("j", "q", inqueue, nil, s.claimed(1, newPod("fits", "", cpu(1))))
+	s.job("k", "q", inqueue, nil, s.claimed(1, newPod("waits", "", cpu(1))))
+	ssn := s.act(t)
+	if got := statuses(ssn); got != "fits:Binding waits:Pending" && got != "fits:Pending waits:Binding" {
+		t.Errorf("pods are %s", got)
+	}
+	framework.CloseSession(ssn)
 }

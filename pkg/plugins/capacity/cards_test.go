@@ -204,8 +204,7 @@ func TestCardsWithoutAQuota(t *testing.T) {
 
 // TestCapacityCardLooksAtCardsCPUAndMemoryOnly: it ignores other resources and parents.
 func TestCapacityCardLooksAtCardsCPUAndMemoryOnly(t *testing.T) {
-	s := newFixture(8).model(1, "H100").queue("root", "", nil)
-	s.queue("parent", "root", func(spec *scheduling.QueueSpec) { spec.Capability = cpu(1) })
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("parent", "root", func(spec *scheduling.QueueSpec) { spec.Capability = cpu(1) })
 	s.queue("q", "parent", func(spec *scheduling.QueueSpec) {
 		spec.Capability = corev1.ResourceList{"cpu": resource.MustParse("3"), "nvidia.com/gpu": resource.MustParse("1")}
 	})
@@ -272,8 +271,7 @@ func TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull(t *testing.T) {
 	s.job("a", "q", running, nil, gpuPod("a", "n1", 2, "A")).job("b", "other", running, nil, gpuPod("b", "n2", 8, "B"))
 	s.job("wants", "q", inqueue, nil, gpuPod("wants", "", 1, "A|B"))
 	ssn := s.act(t)
-	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "Pod", "wants", refusals.InsufficientScalarQuotaReason,
+	expectEvent(t, ssn.KubeClient(), "Pod", "wants", refusals.InsufficientScalarQuotaReason,
 		"Queue <q> has insufficient <A> quota: requested <1>, total would be <3>, but capability is <2>; there is quota for B, but no node for the pod: 0/2 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 1 no quota for <A>.")
 }

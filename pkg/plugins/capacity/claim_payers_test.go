@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -29,8 +32,7 @@ func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 	c.node("n1", 8, "h100", "h100", "h100")
 	c.put("resourceclaims", &resourcev1.ResourceClaim{ObjectMeta: c.meta("shared", "ns"), Spec: oneOf("h100")})
 	for _, queue := range []string{"none", "team"} {
-		c.group("of-"+queue, queue, 1, nil)
-		c.pod("of-"+queue, "of-"+queue, func(pod *corev1.Pod) {
+		c.only("of-"+queue, queue, func(pod *corev1.Pod) {
 			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimName: ptr.To("shared")}}
 		})
 	}
@@ -42,8 +44,7 @@ func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 	if claims := chargerecord.ClaimsOf(joiner); len(claims) != 1 || !slices.Equal(chargerecord.Path(claims[0]), []string{"team", "root"}) {
 		c.fail("the record of the pod that has joined says of its claims %v", joiner.Annotations[chargerecord.ClaimsAnnotation])
 	}
-	first, _ := c.pods.get("of-team")
-	c.deletePod(first)
+	c.deletePod(c.pods.named("of-team"))
 	c.single("more", "team", "h100")
 	c.turn()
 	c.expectPlaces("more@ of-none@n1")
@@ -85,5 +86,31 @@ func TestAClaimThatJobsShareIsElasticOnce(t *testing.T) {
 				t.Errorf("with %d jobs, job %s is %s, want %s", jobs, name, phase, want)
 			}
 		}
+	}
+}
+
+// TestABoundPodIsChargedBeforeTheWatchTellsThatItsClaimIsAllocated: another process of the scheduler has bound it. Claims and pods are
+// watched separately.
+func TestABoundPodIsChargedBeforeTheWatchTellsThatItsClaimIsAllocated(t *testing.T) {
+	in := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: time.Now().Add(d)} }
+	for _, c := range []struct {
+		name, want string
+		ends       *metav1.Time
+	}{
+		{"it runs", "bound:Running next:Pending", nil},
+		{"it is deleted", "bound:Releasing next:Pipelined", in(30 * time.Second)},
+		{"it is deleted and ends late", "bound:Releasing next:Pending", in(time.Hour)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
+			s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
+			bound := chargerecord.OnPod(s.holding(0, 1, newPod("bound", "n1", cpu(1))), "root/q", "")
+			claim := s.ResourceClaims[0]
+			chargerecord.SetClaims(bound, []*resourcev1.ResourceClaim{claim})
+			claim.Status, bound.DeletionTimestamp = resourcev1.ResourceClaimStatus{}, c.ends
+			s.job("bound", "q", running, nil, bound)
+			s.job("next", "q", inqueue, nil, s.claimed(1, newPod("next", "", cpu(1))))
+			expectStatuses(t, s.act(t), c.want)
+		})
 	}
 }

@@ -65,7 +65,12 @@ func largeCluster(b *testing.B) (*fixture, *schedulercache.SchedulerCache, *jump
 
 // filled returns Volcano's cache with the objects of the fixture. Its API server has only the claims.
 func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
-	scheduler := schedulercache.NewCustomMockSchedulerCache("benchmark", util.NewFakeBinder(0), util.NewFakeEvictor(0), &util.FakeStatusUpdater{}, nil, &record.FakeRecorder{})
+	return s.recorded(b, &record.FakeRecorder{})
+}
+
+// recorded is filled, with a recorder of events.
+func (s *fixture) recorded(b testing.TB, events record.EventRecorder) *schedulercache.SchedulerCache {
+	scheduler := schedulercache.NewCustomMockSchedulerCache("benchmark", util.NewFakeBinder(0), util.NewFakeEvictor(0), &util.FakeStatusUpdater{}, nil, events)
 	for _, claim := range s.ResourceClaims {
 		if _, err := scheduler.Client().ResourceV1().ResourceClaims(claim.Namespace).Create(b.Context(), claim, metav1.CreateOptions{}); err != nil {
 			b.Fatal(err)
@@ -76,9 +81,7 @@ func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
 	}
 	scheduler.Run(b.Context().Done())
 	for _, node := range s.Nodes {
-		if err := scheduler.AddOrUpdateNode(node); err != nil {
-			b.Fatal(err)
-		}
+		must(b, scheduler.AddOrUpdateNode(node))
 	}
 	for _, queue := range s.Queues {
 		scheduler.AddQueueV1beta1(queue)
@@ -89,9 +92,7 @@ func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
 	for _, pod := range s.Pods {
 		scheduler.AddPod(pod)
 		// What is remembered for a pod is forgotten unless the informer has the pod.
-		if err := scheduler.SharedInformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
-			b.Fatal(err)
-		}
+		must(b, scheduler.SharedInformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod))
 	}
 	return scheduler
 }

@@ -55,6 +55,16 @@ func (s *fixture) publish(change func(*schedulingv1beta1.Queue)) {
 	s.cache.quotas = lastvalid.New(schedulinglisters.NewQueueLister(indexer))
 }
 
+// jobsOf lists Volcano Jobs.
+func jobsOf(t *testing.T, jobs ...*batchv1alpha1.Job) batchlisters.JobLister {
+	t.Helper()
+	known := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
+	for _, job := range jobs {
+		must(t, known.Add(job))
+	}
+	return batchlisters.NewJobLister(known)
+}
+
 func counts(n int64) schedulingv1beta1.DeviceQuotas {
 	return schedulingv1beta1.DeviceQuotas{h100: {Count: n}}
 }
@@ -146,15 +156,10 @@ func TestAJobWhosePodsHaveNotBeenReadIsNotAdmitted(t *testing.T) {
 
 // Volcano's controllers create the pods of a Volcano Job after its admission.
 func TestAVolcanoJobThatIsCalledPodgroupIsAdmitted(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
 	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "podgroup", UID: "uid"}, Spec: batchv1alpha1.JobSpec{Queue: "q"}}
-	known := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
 	s.open(t) // starts the informers that this replaces
-	s.cache.jobs = batchlisters.NewJobLister(known)
-	if err := known.Add(job); err != nil {
-		t.Fatal(err)
-	}
+	s.cache.jobs = jobsOf(t, job)
 	group := job.Name + "-" + string(job.UID)
 	s.job(group, "q", pending, cpu(1))
 	s.PodGroups[0].OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, helpers.JobKind)}
@@ -166,22 +171,17 @@ func TestAVolcanoJobThatIsCalledPodgroupIsAdmitted(t *testing.T) {
 }
 
 func TestOverLimitIsKeptInSimulations(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
 	s.job("low", "q", running, nil, s.claimed(3, newPod("low", "n1", cpu(1))))
 	s.job("high", "q", inqueue, nil, s.claimed(2, newPod("high", "", cpu(1))))
 	ssn := s.open(t)
 	preemptor, queue := taskOf(ssn, "high"), ssn.Queues["q"]
-	if err := ssn.PrePredicateFn(preemptor); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ssn.PrePredicateFn(preemptor))
 	state := ssn.GetCycleState(preemptor.UID).Clone()
 	if ssn.SimulateAllocatableFn(t.Context(), state, queue, preemptor) {
 		t.Error("fits although nothing is gone")
 	}
-	if err := ssn.SimulateRemoveTaskFn(t.Context(), state, preemptor, taskOf(ssn, "low"), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ssn.SimulateRemoveTaskFn(t.Context(), state, preemptor, taskOf(ssn, "low"), nil))
 	if !ssn.SimulateAllocatableFn(t.Context(), state, queue, preemptor) {
 		t.Error("does not fit although the victim is gone")
 	}
@@ -216,8 +216,7 @@ func TestDevicesOutliveTheirQueue(t *testing.T) {
 }
 
 func TestDevicesWaitForQuotas(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("new", "root", nil)
-	s.withDevices(nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("new", "root", nil).withDevices(nil)
 	s.queue("unread", "root", nil) // the informer does not have it yet
 	s.job("j", "unread", inqueue, nil, s.claimed(1, newPod("waits", "", cpu(1))))
 	s.job("k", "q", inqueue, nil, s.claimed(1, newPod("goes", "", cpu(1))))
@@ -239,9 +238,7 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 	s.job("late", "q", pending, cpu(1), s.claimed(1, newPod("late", "", cpu(1)))).job("plain", "q", pending, cpu(1), newPod("plain", "", cpu(1)))
 	s.job("unlimited", "free", pending, cpu(1), s.claimed(1, newPod("unlimited", "", cpu(1))))
 	ssn := s.open(t)
-	if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger))
 	p := pluginOf(ssn)
 	clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))
 	p.cache.snapshots.StartCatchUp(clock)
@@ -264,8 +261,7 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 
 // TestALostQuotaHolds: the CRD no longer has spec.dra, and the scheduler has restarted.
 func TestALostQuotaHolds(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.withDevices(nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).withDevices(nil)
 	s.publish(func(q *schedulingv1beta1.Queue) {
 		if q.Name == "q" {
 			q.Annotations = map[string]string{schedulingv1beta1.LastValidQuotaAnnotation: `{"generation":0,"dra":{"capability":{"h100":{"count":2}}}}`}

@@ -3,12 +3,16 @@
 package capacity
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
-	policyv1 "k8s.io/api/policy/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -18,8 +22,7 @@ import (
 // TestNoNodeIsPromisedMoreThanItHas: the first pod of the gang needs its own victim, although the victim of the second pod would
 // suffice for the quota.
 func TestNoNodeIsPromisedMoreThanItHas(t *testing.T) {
-	s := newFixture(3, 4).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{})
-	s.stocked(2)
+	s := newFixture(3, 4).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{}).stocked(2)
 	s.job("small", "q", running, nil, s.holding(0, 1, newPod("small", "n1", cpu(2))))
 	s.job("large", "q", running, nil, newPod("large", "n2", cpu(3)))
 	s.job("gang", "q", inqueue, nil,
@@ -29,8 +32,7 @@ func TestNoNodeIsPromisedMoreThanItHas(t *testing.T) {
 
 // TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken: if gang-1 goes to node n1, which has room, gang-2 has no place.
 func TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken(t *testing.T) {
-	s := newFixture(4, 3).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{})
-	s.stocked(1)
+	s := newFixture(4, 3).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{}).stocked(1)
 	s.job("low", "q", running, nil, newPod("low", "n2", cpu(1)))
 	s.job("keep", "q", running, nil, withPriority(newPod("keep", "n2", cpu(2)), 9))
 	s.job("gang", "q", inqueue, nil, withPriority(s.claimed(1, newPod("gang-0", "", cpu(2))), 9),
@@ -44,9 +46,7 @@ func TestAGangTakesBackNoMoreThanItsQueueDeserves(t *testing.T) {
 		2: "g-0:Pending g-1:Pending g-2:Pending low:Running",
 		3: "g-0:Pipelined g-1:Pipelined g-2:Pipelined low:Releasing",
 	} {
-		s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-		s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(3)
-		s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(deserved)}})
+		s := besideLender(3, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(deserved)}})
 		s.job("low", "lender", running, nil, s.holding(0, 2, newPod("low", "n1", cpu(1))))
 		s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))), s.claimed(1, newPod("g-2", "", cpu(1))))
 		expectStatuses(t, s.act(t), want)
@@ -82,20 +82,14 @@ func TestBudgetsHoldForAllVictimsOfAGang(t *testing.T) {
 	} {
 		s := lending()
 		s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))))
-		s.budget = &policyv1.PodDisruptionBudget{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "budget", UID: "budget"},
-			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
-			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, CurrentHealthy: 4, DesiredHealthy: 4 - allowed},
-		}
+		s.budget = disruptionBudget(allowed, 4, nil)
 		expectStatuses(t, s.act(t), want)
 	}
 }
 
 // TestAVictimIsToldWhatIsTakenBack: the first pod of the gang finds a free device, and one of two victims may stay in the end.
 func TestAVictimIsToldWhatIsTakenBack(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
-	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(3)}})
+	s := besideLender(4, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(3)}})
 	s.job("a", "lender", running, nil, s.holding(0, 1, newPod("a", "n1", cpu(1))))
 	s.job("b", "lender", running, nil, s.holding(1, 2, newPod("b", "n1", cpu(1))))
 	s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))), s.claimed(1, newPod("g-2", "", cpu(1))))
@@ -111,8 +105,7 @@ func TestAVictimIsToldWhatIsTakenBack(t *testing.T) {
 
 // TestAPlanInVainLeavesWhyPodsWait: without the victim, there is room for one pod of the gang.
 func TestAPlanInVainLeavesWhyPodsWait(t *testing.T) {
-	s := newFixture(4).queue("root", "", nil).queue("q", "root", nil)
-	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(2)
+	s := newFixture(4).queue("root", "", nil).queue("q", "root", nil).queue("lender", "root", reclaimable).stocked(2)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"root": {Capability: counts(2)}, "q": {Deserved: counts(2)}})
 	s.job("low", "lender", running, nil, s.holding(0, 2, newPod("low", "n1", cpu(1))))
 	s.job("gang", "q", inqueue, nil, s.claimed(1, newPod("gang-0", "", cpu(3))), s.claimed(1, newPod("gang-1", "", cpu(3))))
@@ -123,5 +116,92 @@ func TestAPlanInVainLeavesWhyPodsWait(t *testing.T) {
 		if why := p.placements.Refusal(taskOf(ssn, name)); why == nil || !strings.Contains(why.Message(), "total would be <3>, but capability is <2>") {
 			t.Errorf("pod %s waits because of %v", name, why)
 		}
+	}
+}
+
+// borrowing has a gang that borrows four devices, two of which its lender deserves, and a pod that asks for some of these. The later
+// pods of the gang are the younger ones, so they go first.
+func borrowing(wanted int, change func(i int, pod *corev1.Pod)) *fixture {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("borrower", "root", reclaimable).stocked(4)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}, "borrower": {Deserved: counts(2)}})
+	s.job("p", "q", inqueue, nil, s.claimed(wanted, newPod("p", "", cpu(1))))
+	var pods []*corev1.Pod
+	for i := range 4 {
+		pod := newPod(fmt.Sprint("g-", i), "n1", cpu(1))
+		pod.CreationTimestamp = metav1.NewTime(time.Unix(int64(1000+i), 0))
+		change(i, pod)
+		pods = append(pods, s.holding(i, 1, pod))
+	}
+	s.job("g", "borrower", running, nil, pods...)
+	s.group().MinMember = 2
+	return s
+}
+
+func TestAGangKeepsTheMinimumOfItsTasks(t *testing.T) {
+	for name, c := range map[string]struct {
+		minimum map[string]int32
+		want    string
+	}{
+		"none":                            {nil, "g-0:Running g-1:Running g-2:Running g-3:Releasing p:Pipelined"},
+		"a master and a worker":           {map[string]int32{"master": 1, "worker": 1}, "g-0:Running g-1:Running g-2:Releasing g-3:Running p:Pipelined"},
+		"more than the minimum of all":    {map[string]int32{"master": 1, "worker": 3}, "g-0:Running g-1:Running g-2:Running g-3:Releasing p:Pipelined"},
+		"more masters than there are now": {map[string]int32{"master": 2}, "g-0:Running g-1:Running g-2:Running g-3:Running p:Pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := borrowing(1, func(i int, pod *corev1.Pod) {
+				pod.Annotations[v1alpha1.TaskSpecKey] = map[bool]string{true: "master", false: "worker"}[i == 3]
+			})
+			s.group().MinTaskMember = c.minimum
+			expectStatuses(t, s.act(t), c.want)
+		})
+	}
+}
+
+func TestAGangKeepsItsWholeSubgroups(t *testing.T) {
+	for least, want := range map[int32]string{
+		0: "g-0:Running g-1:Running g-2:Releasing g-3:Releasing p:Pipelined",
+		1: "g-0:Running g-1:Releasing g-2:Running g-3:Releasing p:Pipelined",
+		2: "g-0:Running g-1:Running g-2:Running g-3:Running p:Pending",
+	} {
+		t.Run(fmt.Sprint(least), func(t *testing.T) {
+			s := borrowing(2, func(i int, pod *corev1.Pod) { pod.Labels = map[string]string{"part": fmt.Sprint(i % 2)} })
+			s.group().SubGroupPolicy = []scheduling.SubGroupPolicySpec{
+				{Name: "parts", SubGroupSize: ptr.To(int32(2)), MinSubGroups: &least, MatchLabelKeys: []string{"part"}},
+			}
+			expectStatuses(t, s.act(t), want)
+		})
+	}
+}
+
+// TestAGangOfOneSubgroupKeepsIt: it is a gang although its minimum is one pod.
+func TestAGangOfOneSubgroupKeepsIt(t *testing.T) {
+	s := borrowing(1, func(_ int, pod *corev1.Pod) { pod.Labels = map[string]string{"part": "all"} })
+	s.group().MinMember = 1
+	s.group().SubGroupPolicy = []scheduling.SubGroupPolicySpec{
+		{Name: "parts", SubGroupSize: ptr.To(int32(4)), MinSubGroups: ptr.To(int32(1)), MatchLabelKeys: []string{"part"}},
+	}
+	expectStatuses(t, s.act(t), "g-0:Running g-1:Running g-2:Running g-3:Running p:Pending")
+}
+
+// TestNobodyIsEvictedForAJobThatIsNotAdmittedAgain: the only pod of a job was replaced, and its PodGroup asks for more now than its queue may have. Volcano
+// makes the job ask its queue again when the session closes.
+func TestNobodyIsEvictedForAJobThatIsNotAdmittedAgain(t *testing.T) {
+	for cores, want := range map[int]string{5: "low@n1 new@", 4: "new@n1"} {
+		c := newCalmCluster(t, "h100")
+		c.queue("q", "root", deserve("h100", 1), func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cpu(4) })
+		c.queue("lender", "root", deserve("h100", 0), nil)
+		c.node("n1", 8, "h100")
+		c.single("low", "lender", "h100")
+		c.turn()
+		c.group("g", "q", 1, func(group *scheduling.PodGroup) {
+			group.Status.Phase, group.Spec.MinResources = scheduling.PodGroupRunning, ptr.To(cpu(cores))
+		})
+		c.pod("new", "g", nil, "h100")
+		for range 4 {
+			c.turn()
+			c.leave()
+		}
+		c.turn()
+		c.expectPlaces(want)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -271,21 +270,10 @@ func (m *model) outcome(t testing.TB, r *rand.Rand) modelOutcome {
 				healthy++
 			}
 		}
-		s.budget = &policyv1.PodDisruptionBudget{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "budget", UID: "budget"},
-			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"budget": "yes"}}},
-			Status: policyv1.PodDisruptionBudgetStatus{
-				DisruptionsAllowed: int32(m.budget), CurrentHealthy: int32(healthy), DesiredHealthy: int32(max(0, healthy-m.budget)),
-			},
-		}
+		s.budget = disruptionBudget(int32(m.budget), int32(healthy), map[string]string{"budget": "yes"})
 	}
-	ssn := s.open(t)
+	ssn := s.openByPriority(t)
 	defer s.Close()
-	for _, job := range ssn.Jobs {
-		for _, task := range job.Tasks {
-			job.Priority = task.Priority
-		}
-	}
 	s.Run(append([]framework.Action{enqueue.New()}, (&Plugins{cache: s.cache}).Actions()...))
 	var o modelOutcome
 	for i := range m.pods {

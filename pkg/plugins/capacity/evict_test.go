@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -23,54 +24,70 @@ import (
 // act executes this plugin's actions in the shipped order.
 func (s *fixture) act(t *testing.T) *framework.Session {
 	t.Helper()
-	ssn := s.open(t)
-	for _, job := range ssn.Jobs {
-		for _, task := range job.Tasks {
-			job.Priority = task.Priority // as a PriorityClass of the PodGroup
-		}
-	}
+	ssn := s.openByPriority(t)
 	s.Run(append([]framework.Action{enqueue.New()}, (&Plugins{cache: s.cache}).Actions()...))
 	return ssn
 }
 
-// lending is a cluster whose queue lender holds the four devices of node n1 with four pods. Queues q and lender deserve two each.
-func lending() *fixture {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
-	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
-	for i := range 4 {
+// openByPriority opens a session in which each job has the priority of its pods, as by a PriorityClass of its PodGroup.
+func (s *fixture) openByPriority(t testing.TB) *framework.Session {
+	t.Helper()
+	ssn := s.open(t)
+	for _, job := range ssn.Jobs {
+		for _, task := range job.Tasks {
+			job.Priority = task.Priority
+		}
+	}
+	return ssn
+}
+
+// reclaimable lets others take back from a queue.
+func reclaimable(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }
+
+// besideLender is a cluster with queues q and lender. Others may take back from lender. Node n1 has devices.
+func besideLender(devices int, quotas map[string]schedulingv1beta1.DRAQuota) *fixture {
+	return newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("lender", "root", reclaimable).stocked(devices).withDevices(quotas)
+}
+
+// lends adds n pods of queue lender that hold a device of node n1 each.
+func (s *fixture) lends(n int) {
+	for i := range n {
 		name := fmt.Sprint("low-", i)
 		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
 	}
+}
+
+// lending is a cluster whose queue lender holds the four devices of node n1 with four pods. Queues q and lender deserve two each.
+func lending() *fixture {
+	s := besideLender(4, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
+	s.lends(4)
 	return s
 }
 
-func TestAPodTakesBackADevice(t *testing.T) {
-	s := lending()
-	s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
-	expectStatuses(t, s.act(t), "low-0:Releasing low-1:Running low-2:Running low-3:Running p:Pipelined")
-}
-
-func TestAPodTakesBackTwoDevices(t *testing.T) {
-	s := lending()
-	s.job("p", "q", inqueue, nil, s.claimed(2, newPod("p", "", cpu(1))))
-	expectStatuses(t, s.act(t), "low-0:Releasing low-1:Releasing low-2:Running low-3:Running p:Pipelined")
-}
-
-func TestAGangTakesBackAllOrNothing(t *testing.T) {
-	s := lending()
-	s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))))
-	expectStatuses(t, s.act(t), "g-0:Pipelined g-1:Pipelined low-0:Releasing low-1:Releasing low-2:Running low-3:Running")
-
-	s = lending()
-	s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))), s.claimed(1, newPod("g-2", "", cpu(1))))
-	expectStatuses(t, s.act(t), "g-0:Pending g-1:Pending g-2:Pending low-0:Running low-1:Running low-2:Running low-3:Running")
-}
-
-func TestNobodyIsEvictedForMoreThanAQueueDeserves(t *testing.T) {
-	s := lending()
-	s.job("p", "q", inqueue, nil, s.claimed(3, newPod("p", "", cpu(1))))
-	expectStatuses(t, s.act(t), "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending")
+// TestPodsTakeBackWhatTheirQueueDeserves, which is two devices.
+func TestPodsTakeBackWhatTheirQueueDeserves(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// asked has the number of devices that each pod of the job asks for.
+		asked []int
+		want  string
+	}{
+		{"a device", []int{1}, "g-0:Pipelined low-0:Releasing low-1:Running low-2:Running low-3:Running"},
+		{"two devices", []int{2}, "g-0:Pipelined low-0:Releasing low-1:Releasing low-2:Running low-3:Running"},
+		{"no more than it deserves", []int{3}, "g-0:Pending low-0:Running low-1:Running low-2:Running low-3:Running"},
+		{"a gang, all of it", []int{1, 1}, "g-0:Pipelined g-1:Pipelined low-0:Releasing low-1:Releasing low-2:Running low-3:Running"},
+		{"a gang, or nothing", []int{1, 1, 1}, "g-0:Pending g-1:Pending g-2:Pending low-0:Running low-1:Running low-2:Running low-3:Running"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := lending()
+			var pods []*corev1.Pod
+			for i, n := range c.asked {
+				pods = append(pods, s.claimed(n, newPod(fmt.Sprint("g-", i), "", cpu(1))))
+			}
+			s.job("g", "q", inqueue, nil, pods...)
+			expectStatuses(t, s.act(t), c.want)
+		})
+	}
 }
 
 // crowd adds n pods without devices to a queue, each in a separate job.
@@ -91,13 +108,8 @@ func TestPodsWithoutDevicesStay(t *testing.T) {
 }
 
 func TestNobodyIsEvictedForDevicesThatNoNodeHas(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
-	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(9)}, "lender": {Deserved: counts(0)}})
-	for i := range 4 {
-		name := fmt.Sprint("low-", i)
-		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
-	}
+	s := besideLender(4, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(9)}, "lender": {Deserved: counts(0)}})
+	s.lends(4)
 	s.job("p", "q", inqueue, nil, s.claimed(5, newPod("p", "", cpu(1))))
 	expectStatuses(t, s.act(t), "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending")
 }
@@ -116,9 +128,7 @@ func TestPriorityTakesDevices(t *testing.T) {
 
 func TestGangsGoAsAWholeOrStay(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-		s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
-		s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
+		s := besideLender(4, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
 		s.arguments = framework.Arguments{settings.ReclaimGangs: whole}
 		for i := range 2 {
 			name := fmt.Sprint("gang-", i)
@@ -137,9 +147,7 @@ func TestGangsGoAsAWholeOrStay(t *testing.T) {
 
 // TestPodsThatShareAClaimGoTogether: the devices of a claim are free after its last user has gone.
 func TestPodsThatShareAClaimGoTogether(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(2)
-	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(1)}, "lender": {Deserved: counts(1)}})
+	s := besideLender(2, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(1)}, "lender": {Deserved: counts(1)}})
 	s.job("alone", "lender", running, nil, s.holding(0, 1, newPod("alone", "n1", cpu(1))))
 	first := s.holding(1, 1, newPod("shares-0", "n1", cpu(1)))
 	second := sharing(first, newPod("shares-1", "n1", cpu(1)))
@@ -157,13 +165,9 @@ func TestPodsThatShareAClaimGoTogether(t *testing.T) {
 
 // TestAJobEntersByRight: the queue above is full. The job of a queue that deserves devices is still admitted, and takes them back.
 func TestAJobEntersByRight(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("org", "root", nil).queue("q", "org", nil)
-	s.queue("lender", "org", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+	s := newFixture(8).queue("root", "", nil).queue("org", "root", nil).queue("q", "org", nil).queue("lender", "org", reclaimable).stocked(4)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"org": {Capability: counts(4)}, "q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
-	for i := range 4 {
-		name := fmt.Sprint("low-", i)
-		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
-	}
+	s.lends(4)
 	s.job("three", "q", pending, cpu(1), s.claimed(3, newPod("three", "", cpu(1)))).job("two", "q", pending, cpu(1), s.claimed(2, newPod("two", "", cpu(1))))
 	conf.EnabledActionMap = map[string]bool{"reclaim": true}
 	t.Cleanup(func() { conf.EnabledActionMap = nil })
@@ -190,14 +194,10 @@ func TestPodsOfAGangThatDiffer(t *testing.T) {
 // TestDevicesThatCountAsCardsAreTakenBack: the class of the devices names a card, and the queue deserves two of it. Its pods request no
 // card.
 func TestDevicesThatCountAsCardsAreTakenBack(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("lender", "root", reclaimable).stocked(4)
 	s.withElasticCards(map[string]cardLimits{"q": {deserved: `{"H100": 2}`}, "lender": {deserved: `{"H100": 2}`}})
 	s.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: h100, Annotations: map[string]string{card.NameAnnotation: "H100"}}}}
-	for i := range 4 {
-		name := fmt.Sprint("low-", i)
-		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
-	}
+	s.lends(4)
 	s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
 	expectStatuses(t, s.act(t), "low-0:Releasing low-1:Running low-2:Running low-3:Running p:Pipelined")
 }
@@ -214,5 +214,22 @@ func TestAllDevicesOfANodeAreMoreThanAQueueDeserves(t *testing.T) {
 		exactly := s.ResourceClaims[len(s.ResourceClaims)-1].Spec.Devices.Requests[0].Exactly
 		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
 		expectStatuses(t, s.act(t), want)
+	}
+}
+
+// TestSharedClaimsOfSeveralPodsGoTogether: pod b shares one claim with pod a, and another claim with pod c.
+func TestSharedClaimsOfSeveralPodsGoTogether(t *testing.T) {
+	for range 8 {
+		s := besideLender(2, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}})
+		a, c := s.holding(0, 1, newPod("a", "n1", cpu(1))), s.holding(1, 1, newPod("c", "n1", cpu(1)))
+		b := sharing(a, newPod("b", "n1", cpu(1)))
+		b.Spec.ResourceClaims = append(b.Spec.ResourceClaims[:1:1], c.Spec.ResourceClaims[0])
+		b.Spec.ResourceClaims[1].Name = "more"
+		for _, claim := range s.ResourceClaims {
+			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: b.Name, UID: b.UID})
+		}
+		s.job("a", "lender", running, nil, a).job("b", "lender", running, nil, b).job("c", "lender", running, nil, c)
+		s.job("p", "q", inqueue, nil, s.claimed(2, newPod("p", "", cpu(1))))
+		expectStatuses(t, s.act(t), "a:Releasing b:Releasing c:Releasing p:Pipelined")
 	}
 }

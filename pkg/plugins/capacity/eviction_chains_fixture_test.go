@@ -31,7 +31,7 @@ func newCalmCluster(t *testing.T, classes ...string) *fuzzCluster {
 	c.queue("root", "", schedulingv1beta1.DRAQuota{}, nil)
 	for _, class := range classes {
 		c.addClass(class)
-		c.putTemplate(&resourcev1.ResourceClaimTemplate{ObjectMeta: c.meta(class, "ns"), Spec: resourcev1.ResourceClaimTemplateSpec{Spec: oneOf(class)}})
+		c.put("resourceclaimtemplates", &resourcev1.ResourceClaimTemplate{ObjectMeta: c.meta(class, "ns"), Spec: resourcev1.ResourceClaimTemplateSpec{Spec: oneOf(class)}})
 	}
 	return c
 }
@@ -66,7 +66,7 @@ func (c *fuzzCluster) node(name string, cores int, models ...string) {
 			Name: fmt.Sprint(model, "-", i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: ptr.To(model)}},
 		})
 	}
-	c.putSlice(&resourcev1.ResourceSlice{ObjectMeta: c.meta(name, ""), Spec: spec})
+	c.put("resourceslices", &resourcev1.ResourceSlice{ObjectMeta: c.meta(name, ""), Spec: spec})
 }
 
 // group adds a job with a minimum number of pods.
@@ -98,8 +98,13 @@ func (c *fuzzCluster) pod(name, group string, change func(*corev1.Pod), classes 
 
 // single adds a job with one pod.
 func (c *fuzzCluster) single(name, queue string, classes ...string) {
+	c.only(name, queue, nil, classes...)
+}
+
+// only is single with a change of the pod.
+func (c *fuzzCluster) only(name, queue string, change func(*corev1.Pod), classes ...string) {
 	c.group(name, queue, 1, nil)
-	c.pod(name, name, nil, classes...)
+	c.pod(name, name, change, classes...)
 }
 
 // leave ends the terminating pods, and lets controllers do their work.
@@ -146,15 +151,35 @@ func deserve(class string, n int64) schedulingv1beta1.DRAQuota {
 
 // edit changes a pod as a user does.
 func (c *fuzzCluster) edit(name string, change func(*corev1.Pod)) {
-	pod, _ := c.pods.get(name)
-	pod = pod.DeepCopy()
+	pod := c.pods.named(name).DeepCopy()
 	change(pod)
 	c.putPod(pod)
 }
 
 func (c *fuzzCluster) editGroup(name string, change func(*upstreamv1beta1.PodGroup)) {
-	group, _ := c.groups.get(name)
-	group = group.DeepCopy()
+	group := c.groups.named(name).DeepCopy()
 	change(group)
 	c.putGroup(group)
 }
+
+func (c *fuzzCluster) editNode(name string, change func(*corev1.Node)) {
+	node := c.nodes.named(name).DeepCopy()
+	change(node)
+	c.putNode(node)
+}
+
+// lent is a calm cluster in which queue q deserves the devices of node n1. Pods of queue lender hold one each.
+func lent(t *testing.T, lender func(*schedulingv1beta1.QueueSpec), pods ...string) *fuzzCluster {
+	c := newCalmCluster(t, "h100")
+	c.queue("q", "root", deserve("h100", int64(len(pods))), nil)
+	c.queue("lender", "root", deserve("h100", 0), lender)
+	c.node("n1", 8, slices.Repeat([]string{"h100"}, len(pods))...)
+	for _, name := range pods {
+		c.single(name, "lender", "h100")
+	}
+	c.turn()
+	return c
+}
+
+// important makes the pods of a queue come before those of other queues.
+func important(spec *schedulingv1beta1.QueueSpec) { spec.Priority = 10 }

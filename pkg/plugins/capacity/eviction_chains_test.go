@@ -21,13 +21,7 @@ import (
 
 // TestEachEvictionHasItsOwnTimeLimit: a pod was evicted for a job long ago. Another pod of the job gets what is freed for it.
 func TestEachEvictionHasItsOwnTimeLimit(t *testing.T) {
-	c := newCalmCluster(t, "h100")
-	c.queue("q", "root", deserve("h100", 2), nil)
-	c.queue("lender", "root", deserve("h100", 0), func(spec *schedulingv1beta1.QueueSpec) { spec.Priority = 10 })
-	c.node("n1", 8, "h100", "h100")
-	c.single("v1", "lender", "h100")
-	c.single("v2", "lender", "h100")
-	c.turn()
+	c := lent(t, important, "v1", "v2")
 	c.expectPlaces("v1@n1 v2@n1")
 
 	c.group("j", "q", 1, nil)
@@ -43,10 +37,7 @@ func TestEachEvictionHasItsOwnTimeLimit(t *testing.T) {
 
 	c.clock.SetTime(c.clock.Now().Add(settings.DefaultReservationTimeout + time.Minute))
 	c.turn()
-	pod, _ := c.pods.get("p2")
-	pod = pod.DeepCopy()
-	pod.Spec.SchedulingGates = nil
-	c.putPod(pod)
+	c.edit("p2", func(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil })
 	c.turn()
 	c.expectPlaces("p1@n1 p2@ v2@n1x")
 	c.single("v2again", "lender", "h100")
@@ -111,21 +102,16 @@ func TestAJobAsksAgainWhenSomethingChanges(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newCalmCluster(t, "h100")
-			c.queue("q", "root", deserve("h100", 1), nil)
-			c.queue("lender", "root", deserve("h100", 0), nil)
-			c.node("n1", 8, "h100")
-			c.single("v", "lender", "h100")
-			c.turn()
+			c := lent(t, nil, "v")
 			c.single("p", "q", "h100")
 			test.arrange(c)
 			c.turn()
-			if pod, _ := c.pods.get("v"); pod.DeletionTimestamp != nil {
+			if c.pods.named("v").DeletionTimestamp != nil {
 				c.fail("the pod was evicted at once")
 			}
 			test.mend(c)
 			c.turn()
-			if pod, _ := c.pods.get("v"); pod.DeletionTimestamp == nil {
+			if c.pods.named("v").DeletionTimestamp == nil {
 				c.fail("the pod was not evicted")
 			}
 		})
@@ -134,12 +120,7 @@ func TestAJobAsksAgainWhenSomethingChanges(t *testing.T) {
 
 // TestAForgedNominationTakesNothing: a user has written the nominated node of an older pod.
 func TestAForgedNominationTakesNothing(t *testing.T) {
-	c := newCalmCluster(t, "h100")
-	c.queue("q", "root", deserve("h100", 1), nil)
-	c.queue("lender", "root", deserve("h100", 0), nil)
-	c.node("n1", 8, "h100")
-	c.single("v", "lender", "h100")
-	c.turn()
+	c := lent(t, nil, "v")
 	c.single("x", "lender", "h100")
 	c.edit("x", func(pod *corev1.Pod) { pod.Status.NominatedNodeName = "n1" })
 	c.clock.SetTime(c.clock.Now().Add(time.Second))
@@ -154,12 +135,7 @@ func TestAForgedNominationTakesNothing(t *testing.T) {
 
 // TestWhatWasFreedSurvivesRestarts: the scheduler restarts before and after the victim is gone.
 func TestWhatWasFreedSurvivesRestarts(t *testing.T) {
-	c := newCalmCluster(t, "h100")
-	c.queue("q", "root", deserve("h100", 1), nil)
-	c.queue("lender", "root", deserve("h100", 0), func(spec *schedulingv1beta1.QueueSpec) { spec.Priority = 10 })
-	c.node("n1", 8, "h100")
-	c.single("v", "lender", "h100")
-	c.turn()
+	c := lent(t, important, "v")
 	c.single("p", "q", "h100")
 	c.turn()
 	c.expectPlaces("p@ v@n1x")
@@ -183,8 +159,7 @@ func TestWhatIsLeavingGoesToThoseWhoComeFirst(t *testing.T) {
 	c.single("r", "q", "h100")
 	c.turn()
 	c.single("low", "q", "h100")
-	pod, _ := c.pods.get("a")
-	c.terminate(pod)
+	c.terminate(c.pods.named("a"))
 	c.turn()
 	c.expectPlaces("a@n1x low@ r@n1")
 	c.group("high", "q", 1, func(group *upstreamv1beta1.PodGroup) { group.Spec.PriorityClassName = "high" })
@@ -198,24 +173,17 @@ func TestWhatIsLeavingGoesToThoseWhoComeFirst(t *testing.T) {
 
 // TestTheNodeOfANominatedPodGoes: the pod asks for room elsewhere.
 func TestTheNodeOfANominatedPodGoes(t *testing.T) {
-	c := newCalmCluster(t, "h100")
-	c.queue("q", "root", deserve("h100", 1), nil)
-	c.queue("lender", "root", deserve("h100", 0), nil)
-	c.node("n1", 8, "h100")
-	c.single("v1", "lender", "h100")
-	c.turn()
+	c := lent(t, nil, "v1")
 	c.single("p", "q", "h100")
 	c.turn()
 	c.expectPlaces("p@ v1@n1x")
-	node, _ := c.nodes.get("n1")
-	c.deleteNode(node)
+	c.deleteNode(c.nodes.named("n1"))
 	c.node("n2", 8, "h100")
 	c.single("v2", "lender", "h100")
 	c.edit("v2", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "n2", corev1.PodRunning })
 	claim := c.claim("v2-h100")
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: fuzzDriver, Pool: "n2", Device: "h100-0"}}}}
-	v2, _ := c.pods.get("v2")
-	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "v2", UID: v2.UID}}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "v2", UID: c.pods.named("v2").UID}}
 	c.writeClaim(claim)
 	c.turn()
 	c.expectPlaces("p@ v1@n1x v2@n2x")

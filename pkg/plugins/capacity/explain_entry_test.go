@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -28,12 +28,7 @@ func (s *fixture) actOnly(t *testing.T, more ...string) *framework.Session {
 	t.Helper()
 	before := conf.EnabledActionMap
 	t.Cleanup(func() { conf.EnabledActionMap = before })
-	ssn := s.open(t)
-	for _, job := range ssn.Jobs {
-		for _, task := range job.Tasks {
-			job.Priority = task.Priority
-		}
-	}
+	ssn := s.openByPriority(t)
 	actions := []framework.Action{enqueue.New()}
 	for _, action := range (&Plugins{cache: s.cache}).Actions() {
 		if action.Name() == "allocate" || slices.Contains(more, action.Name()) {
@@ -67,11 +62,9 @@ func TestWhyNobodyIsEvictedForAJobThatIsNotLetIn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newFixture(8).queue("root", "", nil).queue("parent", "root", nil).queue("q", "parent", nil).stocked(8)
-			s.queue("lender", "parent", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+			s.queue("lender", "parent", reclaimable)
 			quota := map[string]schedulingv1beta1.DRAQuota{"parent": {Capability: counts(4)}}
-			for name, of := range c.quota {
-				quota[name] = of
-			}
+			maps.Copy(quota, c.quota)
 			s.withDevices(quota)
 			for i := range 4 {
 				name := fmt.Sprint("low-", i)

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientcache "k8s.io/client-go/tools/cache"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -26,14 +24,18 @@ import (
 // explained asks an open session a question.
 func (s *fixture) explained(t *testing.T, ssn *framework.Session, kind, name string) (*v1alpha1.Explanation, error) {
 	t.Helper()
-	plugins := &Plugins{cache: s.cache}
+	return ask(&Plugins{cache: s.cache}, ssn, kind, "ns", name)
+}
+
+// ask asks an open session a question, and lets it answer.
+func ask(plugins *Plugins, ssn *framework.Session, kind, namespace, name string) (*v1alpha1.Explanation, error) {
 	type reply struct {
 		told *v1alpha1.Explanation
 		err  error
 	}
 	replies := make(chan reply, 1)
 	go func() {
-		told, err := plugins.Publisher().Explain(context.Background(), kind, "ns", name)
+		told, err := plugins.Publisher().Explain(context.Background(), kind, namespace, name)
 		replies <- reply{told, err}
 	}()
 	for {
@@ -50,9 +52,7 @@ func (s *fixture) explained(t *testing.T, ssn *framework.Session, kind, name str
 func (s *fixture) waits(t *testing.T, ssn *framework.Session, kind, name string) (cause, check string, told *v1alpha1.Explanation) {
 	t.Helper()
 	told, err := s.explained(t, ssn, kind, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if told.State != v1alpha1.Waiting || told.Cause == nil {
 		t.Fatalf("%s %s: %+v", kind, name, told)
 	}
@@ -150,13 +150,9 @@ func TestAnExplanationNamesThoseThatHoldWhatIsMissingLongest(t *testing.T) {
 func TestAJobOfVolcanoWithoutAPodGroupIsExplained(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("team", "root", nil)
 	ssn := s.act(t)
-	known := clientcache.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{})
-	s.cache.jobs = batchlisters.NewJobLister(known)
 	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "second"}, Spec: batchv1alpha1.JobSpec{Queue: "team"}}
 	job.Status.State.Phase = batchv1alpha1.Completed
-	if err := known.Add(job); err != nil {
-		t.Fatal(err)
-	}
+	s.cache.jobs = jobsOf(t, job)
 	if told, err := s.explained(t, ssn, "Job", "second"); err != nil || told.State != v1alpha1.Ended || told.Queue != "team" || told.Subject.Kind != "Job" || told.Subject.Name != "second" {
 		t.Errorf("a job that has ended: %+v, %v", told, err)
 	}

@@ -66,13 +66,26 @@ func try(ssn *framework.Session, name, node string) error {
 	if !ssn.Allocatable(ssn.Queues[ssn.Jobs[task.Job].Queue], task) {
 		return fmt.Errorf("the queue refuses")
 	}
-	if err := ssn.PrePredicateFn(task); err != nil {
-		return err
-	}
-	if err := ssn.PredicateFn(task, ssn.Nodes[node]); err != nil {
+	if err := filtered(ssn, name, node); err != nil {
 		return err
 	}
 	return framework.NewStatement(ssn).Allocate(task, ssn.Nodes[node])
+}
+
+// attempt places a pod on a node. Afterwards, queue q has what is wanted. refused is empty if the pod gets the node.
+type attempt struct{ pod, node, want, refused string }
+
+func expectTries(t *testing.T, ssn *framework.Session, attempts []attempt) {
+	t.Helper()
+	for _, a := range attempts {
+		err := try(ssn, a.pod, a.node)
+		if (err == nil) != (a.refused == "") || err != nil && !strings.Contains(err.Error(), a.refused) {
+			t.Errorf("%s on %s: %v", a.pod, a.node, err)
+		}
+		if got := used(pluginOf(ssn), "q"); got != a.want {
+			t.Errorf("after %s on %s: the queue has %s, want %s", a.pod, a.node, got, a.want)
+		}
+	}
 }
 
 func TestAPodGetsItsExtendedResourceFromWhoServesIt(t *testing.T) {
@@ -82,22 +95,13 @@ func TestAPodGetsItsExtendedResourceFromWhoServesIt(t *testing.T) {
 		s.job("j-"+name, "q", inqueue, nil, newPod(name, "", gpu(1)))
 	}
 	ssn := s.open(t)
-	p := pluginOf(ssn)
-	for _, c := range []struct{ pod, node, want, refused string }{
+	expectTries(t, ssn, []attempt{
 		{"a", "n2", "nvidia.com/gpu=1 h100=1", ""},
 		{"b", "n1", "nvidia.com/gpu=2 h100=1", ""},
 		{"c", "n2", "nvidia.com/gpu=3 h100=2", ""},
 		{"d", "n2", "nvidia.com/gpu=3 h100=2", "total would be <3>, but capability is <2>"},
 		{"d", "n1", "nvidia.com/gpu=4 h100=2", ""},
-	} {
-		err := try(ssn, c.pod, c.node)
-		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
-			t.Errorf("%s on %s: %v", c.pod, c.node, err)
-		}
-		if got := used(p, "q"); got != c.want {
-			t.Errorf("after %s: the queue has %s, want %s", c.pod, got, c.want)
-		}
-	}
+	})
 	bind := ssn.CreateBindContext(taskOf(ssn, "a"))
 	decided := bind.Extensions[Name].(*placement.Binding)
 	if decided.Err != nil || len(decided.Claims) != 1 || !dra.InMemory(decided.Claims[0]) || len(decided.Claims[0].Status.Allocation.Devices.Results) != 1 {
@@ -109,23 +113,15 @@ func TestAPodGetsItsExtendedResourceFromWhoServesIt(t *testing.T) {
 }
 
 func TestAPlacementThatIsUndoneGivesBackEitherWay(t *testing.T) {
-	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
-	s.withDevices(nil).offered(1, "n2")
+	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil).withDevices(nil).offered(1, "n2")
 	s.job("j", "q", inqueue, nil, newPod("a", "", gpu(1)))
 	s.job("k", "q", inqueue, nil, newPod("b", "", gpu(1)))
 	ssn := s.open(t)
 	for _, node := range []string{"n2", "n1", "n2"} {
 		task := taskOf(ssn, "a")
-		if err := ssn.PrePredicateFn(task); err != nil {
-			t.Fatal(err)
-		}
-		if err := ssn.PredicateFn(task, ssn.Nodes[node]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, filtered(ssn, "a", node))
 		statement := framework.NewStatement(ssn)
-		if err := statement.Allocate(task, ssn.Nodes[node]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, statement.Allocate(task, ssn.Nodes[node]))
 		if node == "n2" {
 			if err := try(ssn, "b", "n2"); err == nil {
 				t.Error("a device is handed out twice")
@@ -142,8 +138,7 @@ func TestAPlacementThatIsUndoneGivesBackEitherWay(t *testing.T) {
 
 // TestOneCardQuotaForBothWorlds: the class stands for the card in the labels of the other node.
 func TestOneCardQuotaForBothWorlds(t *testing.T) {
-	s := newFixture(8, 8, 8).queue("root", "", nil).queue("q", "root", nil)
-	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 1}`})
+	s := newFixture(8, 8, 8).queue("root", "", nil).queue("q", "root", nil).withCards(map[string]string{"q": `{"H100": 2, "A100": 1}`})
 	for i, model := range []string{"H100", "", "A100"} {
 		if model != "" {
 			s.Nodes[i].Labels = map[string]string{"nvidia.com/gpu.product": model}
@@ -157,22 +152,13 @@ func TestOneCardQuotaForBothWorlds(t *testing.T) {
 		pod.Annotations["volcano.sh/card.name"] = "H100|A100"
 		s.job("j-"+name, "q", inqueue, nil, pod)
 	}
-	ssn := s.open(t)
-	for _, c := range []struct{ pod, node, want, refused string }{
+	expectTries(t, s.open(t), []attempt{
 		{"a", "n1", "nvidia.com/gpu=1 H100=1", ""},
 		{"b", "n2", "nvidia.com/gpu=2 h100=1 H100=2", ""},
 		{"c", "n2", "nvidia.com/gpu=2 h100=1 H100=2", "H100"},
 		{"c", "n1", "nvidia.com/gpu=2 h100=1 H100=2", "H100"},
 		{"c", "n3", "nvidia.com/gpu=3 h100=1 H100=2 A100=1", ""},
-	} {
-		err := try(ssn, c.pod, c.node)
-		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
-			t.Errorf("%s on %s: %v", c.pod, c.node, err)
-		}
-		if got := used(pluginOf(ssn), "q"); got != c.want {
-			t.Errorf("after %s on %s: the queue has %s, want %s", c.pod, c.node, got, c.want)
-		}
-	}
+	})
 }
 
 func TestAWaitingPodIsToldWhyInEachWorld(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -44,6 +43,22 @@ func TestMain(m *testing.M) {
 	options.Default()
 	klog.SetLogger(logr.New(logged))
 	os.Exit(m.Run())
+}
+
+// must ends a test with an error, unless it is nil.
+func must(t testing.TB, err error) {
+	if err != nil {
+		t.Helper()
+		t.Fatal(err)
+	}
+}
+
+// eventually waits until something is so that other goroutines do. It panics if that takes too long: plugins know no test.
+func eventually(what string, is func() bool) {
+	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return is(), nil })
+	if err != nil {
+		panic("not so in time: " + what)
+	}
 }
 
 // fixture is a cluster in which one session takes place.
@@ -144,15 +159,6 @@ func taskOf(ssn *framework.Session, name string) *api.TaskInfo {
 	panic("no pod " + name)
 }
 
-// counter is an event recorder that counts events.
-type counter struct{ n int }
-
-func (c *counter) Event(runtime.Object, string, string, string)          { c.n++ }
-func (c *counter) Eventf(runtime.Object, string, string, string, ...any) { c.n++ }
-func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
-	c.n++
-}
-
 // readFirst is the plugin after it has read all devices and cards.
 type readFirst struct {
 	*plugin
@@ -182,22 +188,14 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 		if _, err := ssn.KubeClient().CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
 			panic(err)
 		}
-		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		eventually("node "+node.Name+" has been read", func() bool {
 			_, err := ssn.InformerFactory().Core().V1().Nodes().Lister().Get(node.Name)
-			return err == nil, nil
+			return err == nil
 		})
-		if err != nil {
-			panic(err)
-		}
 	}
 	if predicates.LeavesDevicesTo(ssn.Tiers, Name, CardName) {
 		p.cache.startDevices(ssn)
-		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-			return p.cache.devices.Ready(), nil
-		})
-		if err != nil {
-			panic(err)
-		}
+		eventually("devices have been read", p.cache.devices.Ready)
 	}
 	p.plugin.OnSessionOpen(ssn)
 }
@@ -205,12 +203,9 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 // awaitWatch waits until a resource of a fake API server is watched. The server does not send changes between an
 // informer's list and its watch.
 func awaitWatch(kube *fake.Clientset, resource string) {
-	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return slices.ContainsFunc(kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) }), nil
+	eventually(resource+" are watched", func() bool {
+		return slices.ContainsFunc(kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
 	})
-	if err != nil {
-		panic(fmt.Sprintf("%s are not watched: %v", resource, err))
-	}
 }
 
 // open opens a session with the plugin, and closes it when the test ends.

@@ -48,7 +48,7 @@ func (c *fuzzCluster) populate() {
 
 func (c *fuzzCluster) addTemplate(name string) {
 	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: c.meta(name, "ns"), Spec: resourcev1.ResourceClaimTemplateSpec{Spec: c.claimSpec()}}
-	c.putTemplate(template)
+	c.put("resourceclaimtemplates", template)
 	c.note("ResourceClaimTemplate %s: %s", name, requestsOf(&template.Spec.Spec))
 }
 

@@ -103,6 +103,15 @@ func (all fuzzObjects[T]) get(name string) (found T, ok bool) {
 	return found, false
 }
 
+// named returns an object that exists.
+func (all fuzzObjects[T]) named(name string) T {
+	object, exists := all.get(name)
+	if !exists {
+		panic("no object " + name)
+	}
+	return object
+}
+
 func (all *fuzzObjects[T]) put(object T) {
 	for i, o := range *all {
 		if o.GetName() == object.GetName() {

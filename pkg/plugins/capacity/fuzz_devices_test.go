@@ -38,12 +38,6 @@ func (c *fuzzCluster) put(resource string, object interface {
 	c.try(c.kube.Tracker().Update(kind, object, object.GetNamespace()))
 }
 
-func (c *fuzzCluster) putClass(class *resourcev1.DeviceClass)   { c.put("deviceclasses", class) }
-func (c *fuzzCluster) putSlice(slice *resourcev1.ResourceSlice) { c.put("resourceslices", slice) }
-func (c *fuzzCluster) putTemplate(template *resourcev1.ResourceClaimTemplate) {
-	c.put("resourceclaimtemplates", template)
-}
-
 // remove deletes an object of resource.k8s.io if it exists.
 func (c *fuzzCluster) remove(resource, namespace, name string) {
 	c.marked = c.marked && resource == "resourceclaims"
@@ -60,7 +54,7 @@ func (c *fuzzCluster) addClass(name string) {
 		class.Annotations[card.NameAnnotation] = "A100"
 	}
 	c.offerResource(class)
-	c.putClass(class)
+	c.put("deviceclasses", class)
 }
 
 // changeSlice publishes new devices for a node.
@@ -90,7 +84,7 @@ func (c *fuzzCluster) changeSlice(node string) {
 			Default: ptr.To(resource.MustParse("10Gi")), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: ptr.To(resource.MustParse("5Gi")), Step: ptr.To(resource.MustParse("5Gi"))},
 		}}
 	})
-	c.putSlice(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: spec})
+	c.put("resourceslices", &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: spec})
 	c.note("ResourceSlice %s: %s", node, deviceNames(spec.Devices))
 	c.changePartitions(node)
 }
@@ -114,7 +108,7 @@ func (c *fuzzCluster) changePartitions(node string) {
 	last := &spec.Devices[len(spec.Devices)-1] // as MIG with MPS
 	last.AllowMultipleAllocations = ptr.To(true)
 	last.Capacity["memory"] = resourcev1.DeviceCapacity{Value: resource.MustParse("20Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: ptr.To(resource.MustParse("10Gi"))}}
-	c.putSlice(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	c.put("resourceslices", &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	c.note("ResourceSlice %s: %s", name, deviceNames(spec.Devices))
 }
 

@@ -83,11 +83,6 @@ func (c *fuzzCluster) readExtendedStatus(pod *corev1.Pod) {
 	}
 }
 
-// extendedClaim returns the claim that is to be created for a pod, nil if there is none.
-func (d fuzzDecision) extendedClaim(pod *corev1.Pod) *resourcev1.ResourceClaim {
-	return d.inMemory[pod.UID]
-}
-
 // extended returns the claim that gives a pod devices for its extended resources, nil if there is none.
 func (d fuzzDecision) extended(pod *corev1.Pod) *string {
 	if pod.Spec.NodeName != "" && pod.Status.ExtendedResourceClaimStatus != nil {
@@ -157,7 +152,7 @@ func (c *fuzzCluster) checkServed(pod *corev1.Pod, decided *schedulercache.BindC
 	if inMemory == nil {
 		return
 	}
-	claim := decisionOf([]*schedulercache.BindContext{decided}).extendedClaim(pod)
+	claim := decisionOf([]*schedulercache.BindContext{decided}).inMemory[pod.UID]
 	if got := len(claim.Status.Allocation.Devices.Results); float64(got) != requestsOfPod(pod)[fuzzExtended] {
 		c.fail("pod %s requests %v devices and gets %d", pod.Name, requestsOfPod(pod)[fuzzExtended], got)
 	}

@@ -249,9 +249,9 @@ const markName = "mark.example.com"
 func (c *fuzzCluster) mark() string {
 	last := c.nextVersion()
 	labels := map[string]string{"last": last}
-	c.putClass(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: markName, Labels: labels}})
-	c.putTemplate(&resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: markName, Namespace: "ns", Labels: labels}})
-	c.putSlice(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: markName}, Spec: resourcev1.ResourceSliceSpec{
+	c.put("deviceclasses", &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: markName, Labels: labels}})
+	c.put("resourceclaimtemplates", &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: markName, Namespace: "ns", Labels: labels}})
+	c.put("resourceslices", &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: markName}, Spec: resourcev1.ResourceSliceSpec{
 		Driver: markName, NodeName: ptr.To("nowhere"), Pool: resourcev1.ResourcePool{Name: markName, Generation: 1, ResourceSliceCount: 1},
 		Devices: []resourcev1.Device{{Name: "v" + last}},
 	}})

@@ -3,10 +3,16 @@
 package capacity
 
 import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
@@ -146,4 +152,69 @@ func (c *fuzzCluster) checkTime(took time.Duration) {
 		c.fail("a session of %d pods took %v", len(c.pods), took)
 	}
 	c.Logf("a session of %d pods took %v", len(c.pods), took)
+}
+
+// fuzzInput makes the choices of a fuzzed run. It uses its bytes first, and then a random generator whose seed is among
+// the first bytes. The same bytes make the same choices.
+type fuzzInput struct {
+	bytes  []byte
+	random *rand.Rand
+}
+
+// newFuzzInput takes the seed from the first two bytes.
+func newFuzzInput(data []byte) *fuzzInput {
+	head := make([]byte, 8)
+	n := copy(head[:2], data)
+	return &fuzzInput{bytes: data[n:], random: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(head), 1))}
+}
+
+// under returns a number from zero to limit-1.
+func (in *fuzzInput) under(limit int) int {
+	if len(in.bytes) == 0 {
+		return in.random.IntN(limit)
+	}
+	chosen := int(in.bytes[0]) % limit
+	in.bytes = in.bytes[1:]
+	return chosen
+}
+
+// oneIn is true in one of n cases.
+func (in *fuzzInput) oneIn(n int) bool { return in.under(n) == n-1 }
+
+// odd is oneIn for mistakes and rare events. In a calm run, it is rarer.
+func (c *fuzzCluster) odd(n int) bool {
+	if c.options.Calm {
+		return c.oneIn(n) && c.oneIn(4)
+	}
+	return c.oneIn(n)
+}
+
+func choose[T any](in *fuzzInput, among ...T) T { return among[in.under(len(among))] }
+
+var traces = flag.String("traces", "", "a file to which TestTraces writes what happens in 2,000 fuzzed clusters")
+
+// TestTraces checks that what happens in a fuzzed cluster depends on its input only. hack/compare-traces.sh compares it with another version.
+func TestTraces(t *testing.T) {
+	openFuzzGates(t)
+	if *traces == "" {
+		for seed := range uint16(10) {
+			if diff := cmp.Diff(trace(t, seed), trace(t, seed)); diff != "" {
+				t.Errorf("the same input, and something else happens (-first +second):\n%s", diff)
+			}
+		}
+		return
+	}
+	var all strings.Builder
+	for seed := range uint16(2000) {
+		fmt.Fprintf(&all, "seed %d\n%s\n", seed, trace(t, seed))
+	}
+	must(t, os.WriteFile(*traces, []byte(all.String()), 0o600))
+}
+
+func trace(t *testing.T, seed uint16) (history string) {
+	t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		c := runFuzzCluster(t, binary.LittleEndian.AppendUint16(nil, seed), seed%2 == 0)
+		history = strings.Join(c.history, "\n")
+	})
+	return history
 }

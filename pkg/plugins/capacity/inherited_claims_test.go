@@ -46,8 +46,7 @@ func (c *fuzzCluster) sharedOfForeign(change func(*corev1.Pod)) (users func(*cor
 func inherited(t *testing.T, turns int) (*fuzzCluster, func(*corev1.Pod)) {
 	c := inheriting(t, 1)
 	users := c.sharedOfForeign(nil)
-	c.group("heir", "team", 1, nil)
-	c.pod("heir", "heir", users)
+	c.only("heir", "team", users)
 	for range turns {
 		c.turn()
 	}
@@ -69,15 +68,13 @@ func TestTheHeirOfALeavingPodPays(t *testing.T) {
 	users := c.sharedOfForeign(func(pod *corev1.Pod) {
 		pod.DeletionTimestamp = &metav1.Time{Time: c.clock.Now().Add(30 * time.Second)}
 	})
-	c.group("heir", "team", 1, nil)
-	c.pod("heir", "heir", users)
+	c.only("heir", "team", users)
 	c.turn()
 	if foreign, runs := c.pods.get("foreign"); runs {
 		c.deletePod(foreign)
 	}
 	c.turn()
-	c.group("other", "team", 1, nil)
-	c.pod("other", "other", nil, "h100")
+	c.single("other", "team", "h100")
 	c.turn()
 	c.turn()
 	c.expectPlaces("heir@n1 other@")
@@ -106,8 +103,7 @@ func TestAnHeirChoosesWhatFitsBesideWhatItInherits(t *testing.T) {
 		{Name: "one", DeviceClassName: "h100", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1},
 	}}}
 	c.put("resourceclaims", own)
-	c.group("heir", "team", 1, nil)
-	c.pod("heir", "heir", func(pod *corev1.Pod) {
+	c.only("heir", "team", func(pod *corev1.Pod) {
 		users(pod)
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "own", ResourceClaimName: &own.Name})
 	})
@@ -123,8 +119,7 @@ func TestAnHeirChoosesWhatFitsBesideWhatItInherits(t *testing.T) {
 func TestTheChargeOfAnHeirStaysBesideAnOlderPod(t *testing.T) {
 	for turns := 2; turns < 6; turns++ {
 		c, users := inherited(t, turns)
-		c.group("joins", "none", 1, nil) // no room is needed in its queue
-		c.pod("joins", "joins", users)
+		c.only("joins", "none", users) // no room is needed in its queue
 		c.turn()
 		if got := c.places(); got != "foreign@n1 heir@n1 joins@n1" {
 			t.Errorf("after %d turns, a pod that joins: %s", turns, got)
@@ -136,10 +131,8 @@ func TestTheChargeOfAnHeirStaysBesideAnOlderPod(t *testing.T) {
 func TestTheChargeOfAnHeirOutlivesIt(t *testing.T) {
 	for turns := 2; turns < 6; turns++ {
 		c, _ := inherited(t, turns)
-		heir, _ := c.pods.get("heir")
-		c.deletePod(heir)
-		c.group("other", "team", 1, nil)
-		c.pod("other", "other", nil, "h100")
+		c.deletePod(c.pods.named("heir"))
+		c.single("other", "team", "h100")
 		c.turn()
 		c.turn()
 		if got := c.places(); got != "foreign@n1 other@" {
@@ -160,8 +153,7 @@ func TestAClaimOfAKnownQueueIsJoinedBesideAnOlderPod(t *testing.T) {
 		users(pod)
 		pod.Annotations, pod.Spec.SchedulerName, pod.CreationTimestamp = nil, corev1.DefaultSchedulerName, metav1.NewTime(time.Unix(1, 0))
 	})
-	c.group("first", "team", 1, nil)
-	c.pod("first", "first", users)
+	c.only("first", "team", users)
 	c.turn()
 	c.turn()
 	c.edit("foreign", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "n1", corev1.PodRunning })
@@ -170,8 +162,7 @@ func TestAClaimOfAKnownQueueIsJoinedBesideAnOlderPod(t *testing.T) {
 	written.Status.ReservedFor = append(written.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: foreign.Name, UID: foreign.UID})
 	c.writeClaim(written)
 	c.turn()
-	c.group("joins", "none", 1, nil)
-	c.pod("joins", "joins", users)
+	c.only("joins", "none", users)
 	for range 4 {
 		c.turn()
 	}
@@ -200,8 +191,7 @@ func TestAClaimOfAnUnknownQueueIsInheritedOnlyWithRoom(t *testing.T) {
 			}
 			c.expectPlaces(want)
 		}
-		c.group("of-none", "none", 1, nil)
-		c.pod("of-none", "of-none", users)
+		c.only("of-none", "none", users)
 		c.turn()
 		expect("of-none@")
 		for _, name := range []string{"heir", "other"} {
@@ -232,8 +222,7 @@ func TestAQueueThatMayHaveNoDevicesInheritsNone(t *testing.T) {
 	users := c.sharedClaim()
 	expect := map[string]string{"closed": "of-closed@", "open": "of-closed@ of-open@n1"}
 	for _, queue := range []string{"closed", "open"} {
-		c.group("of-"+queue, queue, 1, nil)
-		c.pod("of-"+queue, "of-"+queue, users)
+		c.only("of-"+queue, queue, users)
 		c.turn()
 		c.expectPlaces(expect[queue])
 	}

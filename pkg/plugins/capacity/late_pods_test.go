@@ -22,7 +22,7 @@ import (
 func TestAPodThatEndsSlowlyProtectsNoOthers(t *testing.T) {
 	s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(8)))
 	s.queue("q", "org", func(spec *upstreamv1beta1.QueueSpec) { spec.Deserved = cpu(4) })
-	s.queue("lender", "org", func(spec *upstreamv1beta1.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+	s.queue("lender", "org", reclaimable)
 	s.job("slow", "lender", running, nil, deleted(newPod("slow", "n1", cpu(1))))
 	for i := range 7 {
 		name := fmt.Sprint("low-", i)
@@ -84,8 +84,7 @@ func TestRoomOfAPodThatEndsLateIsPromisedToNobody(t *testing.T) {
 				c.single(name, "lender")
 			}
 			c.turn()
-			c.group("slow", "lender", 1, nil)
-			c.pod("slow", "slow", func(p *corev1.Pod) {
+			c.only("slow", "lender", func(p *corev1.Pod) {
 				p.Spec = newPod("slow", "n1", cpu(4)).Spec
 				p.Spec.SchedulerName, p.Status.Phase = scheduler, corev1.PodRunning
 				if scheduler != "volcano" {
@@ -93,8 +92,7 @@ func TestRoomOfAPodThatEndsLateIsPromisedToNobody(t *testing.T) {
 				}
 			})
 			c.terminateFor("slow", time.Hour)
-			c.group("g", "q", 1, nil)
-			c.pod("g", "g", func(p *corev1.Pod) { p.Spec.Containers = newPod("g", "", cpu(2)).Spec.Containers })
+			c.only("g", "q", func(p *corev1.Pod) { p.Spec.Containers = newPod("g", "", cpu(2)).Spec.Containers })
 			for range 3 {
 				c.turn()
 				c.leaveBut("slow")
@@ -145,25 +143,14 @@ func TestNobodyIsEvictedFromANodeThatIsGone(t *testing.T) {
 	c.queue("q", "root", schedulingv1beta1.DRAQuota{Capability: counts(2)}, nil)
 	for _, n := range []string{"n1", "n2", "n3"} {
 		c.node(n, 16, "h100", "h100")
+		c.editNode(n, func(node *corev1.Node) { node.Labels["on"] = n })
 	}
-	on := func(node string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"name": node} }
-	}
-	for _, name := range []string{"n1", "n2", "n3"} {
-		n, _ := c.nodes.get(name)
-		n = n.DeepCopy()
-		n.Labels = map[string]string{"name": name}
-		c.putNode(n)
-	}
-	c.group("low-c", "q", 1, nil)
-	c.pod("low-c", "low-c", on("n3"), "h100")
+	c.only("low-c", "q", on("n3"), "h100")
 	c.turn()
 	c.clock.Step(1e9)
-	c.group("low-a", "q", 1, nil)
-	c.pod("low-a", "low-a", on("n1"), "h100")
+	c.only("low-a", "q", on("n1"), "h100")
 	c.turn()
-	gone, _ := c.nodes.get("n1")
-	c.deleteNode(gone)
+	c.deleteNode(c.nodes.named("n1"))
 	c.group("high", "q", 1, func(g *upstreamv1beta1.PodGroup) { g.Spec.PriorityClassName = "high" })
 	c.pod("high", "high", on("n2"), "h100")
 	for range 4 {
@@ -192,8 +179,7 @@ func TestAPodOfAnotherSchedulerPaysForItsCardsUntilItHasEnded(t *testing.T) {
 
 // terminateFor deletes a pod with a grace period, as the API server does: deletionTimestamp is the end of the period.
 func (c *fuzzCluster) terminateFor(name string, grace time.Duration) {
-	pod, _ := c.pods.get(name)
-	pod = pod.DeepCopy()
+	pod := c.pods.named(name).DeepCopy()
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: c.clock.Now().Add(grace)}, ptr.To(int64(grace/time.Second))
 	c.putPod(pod)
 }
@@ -202,8 +188,7 @@ func (c *fuzzCluster) terminateFor(name string, grace time.Duration) {
 func (c *fuzzCluster) leaveBut(name string) {
 	for _, place := range strings.Fields(c.places()) {
 		if leaving, _, _ := strings.Cut(place, "@"); strings.HasSuffix(place, "x") && leaving != name {
-			pod, _ := c.pods.get(leaving)
-			c.deletePod(pod)
+			c.deletePod(c.pods.named(leaving))
 		}
 	}
 	c.control()
@@ -211,14 +196,10 @@ func (c *fuzzCluster) leaveBut(name string) {
 
 // TestMinimumsThatNoLedgerCanCountKeepNobodyOut: two jobs were let in, and then asked for more than the ledger can add up.
 func TestMinimumsThatNoLedgerCanCountKeepNobodyOut(t *testing.T) {
-	s := newFixture(64).queue("root", "", nil).queue("org", "root", nil).queue("q", "org", nil)
-	s.queue("lender", "org", func(spec *upstreamv1beta1.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+	s := newFixture(64).queue("root", "", nil).queue("org", "root", nil).queue("q", "org", nil).queue("lender", "org", reclaimable).stocked(4)
 	s.queue("third", "root", nil)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"org": {Capability: counts(4)}, "q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
-	for i := range 4 {
-		name := fmt.Sprint("low-", i)
-		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
-	}
+	s.lends(4)
 	for name, minimum := range map[string]string{"a": "1e29", "b": "70141183460469231731687303715"} {
 		s.job(name, "third", inqueue, corev1.ResourceList{"cpu": resource.MustParse(minimum)})
 	}

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -50,8 +48,7 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 		{name: "reclaim: no node has that many devices", devices: 5, quota: 8, reclaim: true, want: "high:Pending low-0:Running low-1:Running"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-			s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("lender", "root", reclaimable).stocked(4)
 			s.prioritized()
 			holds := "q"
 			if c.reclaim {
@@ -90,17 +87,14 @@ func idOfQueue(p *plugin, name string) ledger.QueueID {
 
 // TestPromisedDevicesGoToNobodyElse: two pods are pipelined to a node with leaving pods that have three devices.
 func TestPromisedDevicesGoToNobodyElse(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
-	s.withDevices(nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(4).withDevices(nil)
 	s.job("goes", "q", running, nil, s.holding(0, 3, newPod("goes", "n1", cpu(1))))
 	for name, n := range map[string]int{"first": 2, "second": 2, "third": 1} {
 		s.job(name, "q", inqueue, nil, s.claimed(n, newPod(name, "", cpu(1))))
 	}
 	ssn := s.open(t)
 	statement := framework.NewStatement(ssn)
-	if err := statement.Evict(taskOf(ssn, "goes"), "test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, statement.Evict(taskOf(ssn, "goes"), "test"))
 	pipeline := func(name string) error {
 		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
 			return err
@@ -116,16 +110,12 @@ func TestPromisedDevicesGoToNobodyElse(t *testing.T) {
 	if err := pipeline("third"); err == nil {
 		t.Error("five devices of four are promised")
 	}
-	if err := statement.UnPipeline(third); err != nil {
-		t.Fatal(err)
-	}
+	must(t, statement.UnPipeline(third))
 	if err := ssn.PredicateFn(third, ssn.Nodes["n1"]); err == nil {
 		t.Error("a device that is promised is handed out")
 	}
 	statement.Discard()
-	if err := ssn.PrePredicateFn(third); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ssn.PrePredicateFn(third))
 	if err := ssn.PredicateFn(third, ssn.Nodes["n1"]); err != nil {
 		t.Errorf("after all is undone, the free device cannot be used: %v", err)
 	}

@@ -62,7 +62,7 @@ func TestAPodWithoutRequestsAwaitsADeletedOne(t *testing.T) {
 // TestNobodyIsEvictedForAPodThatAwaitsADeletedOne: its queue has room after the deleted pod has ended. Before that, it takes nothing back.
 func TestNobodyIsEvictedForAPodThatAwaitsADeletedOne(t *testing.T) {
 	for limit, want := range map[int]string{4: "leaving:Releasing low:Running next:Pending", 5: "leaving:Releasing low:Releasing next:Pipelined"} {
-		s := newFixture(8, 2).queue("root", "", nil).queue("lender", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+		s := newFixture(8, 2).queue("root", "", nil).queue("lender", "root", reclaimable)
 		s.queue("q", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Capability, spec.Deserved = cpu(limit), cpu(4) })
 		s.job("i", "q", running, nil, deleted(newPod("leaving", "n1", cpu(2)))).job("low", "lender", running, nil, newPod("low", "n1", cpu(6)))
 		s.job("j", "q", inqueue, nil, newPod("next", "", cpu(3)))

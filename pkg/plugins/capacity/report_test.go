@@ -3,15 +3,29 @@
 package capacity
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/uthelper"
 
 	"github.com/devicequota/devicequota/pkg/refusals"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
 // TestWhyItWaits checks the wording for users in both places where a job can be stopped.
@@ -37,15 +51,15 @@ func TestWhyItWaits(t *testing.T) {
 			s.job("late", "team", inqueue, nil, newPod("late", "", c.wanted))
 			ssn := s.act(t)
 			task := taskOf(ssn, "late")
-			client, job := ssn.KubeClient(), ssn.Jobs[task.Job]
+			job := ssn.Jobs[task.Job]
 			p := pluginOf(ssn)
 			p.report()
 			if got := job.NodesFitErrors[task.UID]; got == nil || !strings.Contains(got.Error(), c.message) {
 				t.Errorf("the pod's condition would say %v", got)
 			}
 			framework.CloseSession(ssn)
-			expectEvent(t, client, "Pod", "late", c.reason, c.message)
-			expectEvent(t, client, "PodGroup", "early", c.reason, c.message)
+			expectEvent(t, ssn.KubeClient(), "Pod", "late", c.reason, c.message)
+			expectEvent(t, ssn.KubeClient(), "PodGroup", "early", c.reason, c.message)
 		})
 	}
 }
@@ -56,12 +70,92 @@ func TestNewsAreToldOnce(t *testing.T) {
 	s.job("early", "q", pending, cpu(2), newPod("early", "", cpu(2))).job("late", "q", inqueue, nil, newPod("late", "", cpu(2)))
 	ssn := s.act(t)
 	p := pluginOf(ssn)
-	events := &counter{}
+	events := &eventLog{reasons: map[string][]string{}}
 	p.cache.report.Recorder = events
 	for range 5 {
 		p.report()
 	}
-	if events.n != 3 {
-		t.Errorf("%d events for a PodGroup and two pods that are refused again and again, want 3", events.n)
+	if got := fmt.Sprint(events.reasons); got != "map[early:[InsufficientCPUQuota InsufficientCPUQuota] late:[InsufficientCPUQuota]]" {
+		t.Errorf("the events of a PodGroup and two pods that are refused again and again are %s, want one each", got)
 	}
+}
+
+// eventLog keeps the reasons of events by object. It is the recorder of the scheduler and of the plugin.
+type eventLog struct {
+	mu      sync.Mutex
+	reasons map[string][]string
+}
+
+func (l *eventLog) Event(object runtime.Object, _, reason, _ string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := ""
+	if reference, ok := object.(*corev1.ObjectReference); ok {
+		name = reference.Name
+	} else if accessor, err := meta.Accessor(object); err == nil {
+		name = accessor.GetName()
+	}
+	l.reasons[name] = append(l.reasons[name], reason)
+}
+
+func (l *eventLog) Eventf(object runtime.Object, kind, reason, message string, _ ...any) {
+	l.Event(object, kind, reason, message)
+}
+
+func (l *eventLog) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, message string, _ ...any) {
+	l.Event(object, kind, reason, message)
+}
+
+// TestARefusedJobHasOneEvent: Volcano writes one on the PodGroup in each cycle, and one on each pod.
+func TestARefusedJobHasOneEvent(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(1))
+	a, b := newPod("a", "", cpu(1)), newPod("b", "", cpu(1))
+	s.job("large", "q", pending, cpu(2), a, b)
+	events := &eventLog{reasons: map[string][]string{}}
+	scheduler := s.recorded(t, events)
+	_, err := scheduler.VCClient().SchedulingV1beta1().PodGroups("ns").Create(t.Context(), s.PodGroups[0].DeepCopy(), metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(framework.CleanupPluginBuilders)
+	for cycle := range 10 {
+		tiers := s.tiers()
+		uthelper.RegisterPlugins(s.Plugins)
+		ssn := framework.OpenSession(scheduler, tiers, nil)
+		pluginOf(ssn).cache.report.Recorder = events
+		conf.EnabledActionMap = map[string]bool{}
+		for _, action := range []framework.Action{enqueue.New(), allocate.New()} {
+			conf.EnabledActionMap[action.Name()] = true
+			action.Execute(ssn)
+		}
+		framework.CloseSession(ssn)
+		if waiting := gauge(t, "volcano_unschedule_job_count", ""); waiting != 1 {
+			t.Errorf("cycle %d: Volcano's metric says that %v jobs wait, want 1", cycle, waiting)
+		}
+	}
+	for _, object := range []string{"large", "a", "b"} {
+		if got := events.reasons[object]; !slices.Equal(got, []string{"InsufficientCPUQuota"}) {
+			t.Errorf("events on %s: %v, want one", object, got)
+		}
+	}
+	const why = "Queue <q> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>"
+	want := "Pending Waiting: " + why + "; Unschedulable: 2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable. Origin reason is: " + why + ";"
+	got := ""
+	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		group, err := scheduler.VCClient().SchedulingV1beta1().PodGroups("ns").Get(ctx, "large", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		got = sayings(group)
+		return got == want, nil
+	})
+	if err != nil {
+		t.Errorf("the PodGroup says\n%s, want\n%s", got, want)
+	}
+}
+
+func sayings(group *schedulingv1beta1.PodGroup) string {
+	said := []string{string(group.Status.Phase)}
+	for _, c := range group.Status.Conditions {
+		said = append(said, fmt.Sprintf("%s: %s;", c.Type, c.Message))
+	}
+	return strings.Join(said, " ")
 }

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -95,8 +94,7 @@ func selecting(requests, each int, format string) []resourcev1.DeviceRequest {
 
 // slowCluster has nodes with devices d0 to d7, and queues q and r below root.
 func slowCluster(nodes int) *fixture {
-	s := newFixture().queue("root", "", nil).queue("q", "root", nil)
-	s.queue("r", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+	s := newFixture().queue("root", "", nil).queue("q", "root", nil).queue("r", "root", reclaimable)
 	models := map[string]string{}
 	for i := range nodes {
 		s.Nodes = append(s.Nodes, newFixture(1000).Nodes...)

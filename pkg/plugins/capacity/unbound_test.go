@@ -11,7 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
@@ -39,8 +43,7 @@ func (c *fuzzCluster) expectAfter(t *testing.T, act meanwhile, another func()) {
 
 // linger deletes a pod that has a finalizer.
 func (c *fuzzCluster) linger(name string) {
-	pod, _ := c.pods.get(name)
-	pod = pod.DeepCopy()
+	pod := c.pods.named(name).DeepCopy()
 	pod.Finalizers, pod.DeletionTimestamp = []string{"example.com/mine"}, &metav1.Time{Time: c.clock.Now()}
 	c.putPod(pod)
 }
@@ -49,18 +52,14 @@ func (c *fuzzCluster) linger(name string) {
 func TestADeletedPodThatWasNotBoundKeepsNoCards(t *testing.T) {
 	c := newCalmCluster(t)
 	c.queue("org", "root", schedulingv1beta1.DRAQuota{}, nil)
-	org, _ := c.queues.get("org")
-	org = org.DeepCopy()
+	org := c.queues.named("org").DeepCopy()
 	org.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: `{"H100": 8}`}
 	c.putQueue(org)
 	c.queue("a", "org", schedulingv1beta1.DRAQuota{}, nil)
 	c.queue("b", "org", schedulingv1beta1.DRAQuota{}, nil)
 	for _, name := range []string{"n1", "n2"} {
 		c.node(name, 16)
-		node, _ := c.nodes.get(name)
-		node = node.DeepCopy()
-		node.Labels = map[string]string{"nvidia.com/gpu.product": "H100"}
-		c.putNode(node)
+		c.editNode(name, func(node *corev1.Node) { node.Labels["nvidia.com/gpu.product"] = "H100" })
 	}
 	pod := func(name, group, queue string) {
 		c.group(group, queue, 1, nil)
@@ -91,4 +90,46 @@ func TestAPodWhoseBindingCannotBePreparedIsNotCharged(t *testing.T) {
 			}, func() { c.single("q", "b") })
 		})
 	}
+}
+
+// TestPodThatIsNotBoundHasNoNode: Volcano writes the node of a pod into the object that it shares with the informers, before
+// it knows whether the job has enough pods. Without its PodGroup, the pod would be charged as running.
+func TestPodThatIsNotBoundHasNoNode(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cores int
+	}{
+		{"assigned by allocate, which undoes it", 3},
+		{"assigned by backfill, which does not", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newFixture(4).queue("root", "", nil).queue("q", "root", nil)
+			fits, waits := newPod("fits", "", cpu(c.cores)), newPod("waits", "", cpu(3))
+			s.job("gang", "q", inqueue, nil, fits, waits, newPod("large", "", cpu(5)))
+			ssn := s.open(t)
+			s.Run([]framework.Action{enqueue.New(), allocate.New(), backfill.New()})
+			framework.CloseSession(ssn)
+			if fits.Spec.NodeName != "" || waits.Spec.NodeName != "" {
+				t.Errorf("the pods are not bound, and have nodes %q and %q", fits.Spec.NodeName, waits.Spec.NodeName)
+			}
+		})
+	}
+}
+
+// TestAPodThatNamesItsNodeIsCharged: it ran without a check of the quota. Its queue gets nothing more.
+func TestAPodThatNamesItsNodeIsCharged(t *testing.T) {
+	c := newCalmCluster(t)
+	c.queue("q", "root", schedulingv1beta1.DRAQuota{}, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cpu(2) })
+	c.node("n1", 8)
+	for _, name := range []string{"a", "b", "c"} {
+		c.only(name, "q", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "n1", corev1.PodRunning })
+	}
+	c.single("waits", "q")
+	c.turn()
+	c.expectPlaces("a@n1 b@n1 c@n1 waits@")
+	for _, name := range []string{"a", "b"} {
+		c.deletePod(c.pods.named(name))
+	}
+	c.turn()
+	c.expectPlaces("c@n1 waits@n1")
 }

@@ -31,8 +31,7 @@ func TestPodsThatAreBeingBoundCountOnce(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(4))
 	s.job("binding", "q", inqueue, cpu(3), newPod("b1", "n1", cpu(1)), newPod("b2", "n1", cpu(1)), newPod("b3", "n1", cpu(1)))
 	s.job("next", "q", pending, cpu(1), newPod("next", "", cpu(1)))
-	ssn := s.act(t)
-	expectStatuses(t, ssn, "b1:Running b2:Running b3:Running next:Binding")
+	expectStatuses(t, s.act(t), "b1:Running b2:Running b3:Running next:Binding")
 }
 
 // TestScalarsThatARunningJobStillNeeds: what is kept for the rest of a running job is counted in the same unit as everything else.
@@ -136,9 +135,7 @@ func TestSimulationsRunAtTheSameTime(t *testing.T) {
 	s.job("high", "q", inqueue, nil, newPod("high", "", cpu(3)))
 	ssn := s.open(t)
 	preemptor, queue, ctx := taskOf(ssn, "high"), ssn.Queues["q"], context.Background()
-	if err := ssn.PrePredicateFn(preemptor); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ssn.PrePredicateFn(preemptor))
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
@@ -183,17 +180,11 @@ func TestEventsAreChargedOnce(t *testing.T) {
 	}
 	expect("at first", 2)
 	for _, name := range []string{"p1", "p2"} {
-		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
-			t.Fatal(err)
-		}
-		if err := stmt.Allocate(taskOf(ssn, name), ssn.Nodes["n1"]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ssn.PrePredicateFn(taskOf(ssn, name)))
+		must(t, stmt.Allocate(taskOf(ssn, name), ssn.Nodes["n1"]))
 	}
 	expect("allocated", 4)
-	if err := stmt.Evict(taskOf(ssn, "r"), "test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, stmt.Evict(taskOf(ssn, "r"), "test"))
 	expect("evicted", 2)
 	stmt.Discard()
 	expect("taken back", 2)

@@ -143,22 +143,7 @@ func BenchmarkTell(b *testing.B) {
 	ssn := s.open(b)
 	p := pluginOf(ssn)
 	p.cache.publisher.Record(p.described().Allocated()) // the history is due once a minute
-	b.Run("asked=no", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			p.tellAskers()
-		}
-	})
-	b.Run("asked=yes", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			p.described().Published()
-		}
-	})
-	b.Run("history", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			p.described().Allocated()
-		}
-	})
+	measure(b, "asked=no", func(*testing.B) { p.tellAskers() })
+	measure(b, "asked=yes", func(*testing.B) { p.described().Published() })
+	measure(b, "history", func(*testing.B) { p.described().Allocated() })
 }

@@ -9,14 +9,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -77,12 +79,7 @@ func TestJobsThatWereLetInCount(t *testing.T) {
 		t.Errorf("j1 is %s, j2 is %s; three of six are spoken for, A100 has room for three, and then there is none", one, two)
 	}
 	p := pluginOf(ssn)
-	q, _ := p.snapshot.Ledger.Queue("q")
-	sum := ""
-	for _, name := range []string{"H100", "A100"} {
-		sum += p.snapshot.Ledger.Balance(q, ledger.Inqueue, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String() + " "
-	}
-	if sum != "2 4 " {
+	if sum := p.cardsIn(ledger.Inqueue, "q", "H100") + " " + p.cardsIn(ledger.Inqueue, "q", "A100"); sum != "2 4" {
 		t.Errorf("jobs that have been admitted take %s, want 2 H100 and 4 A100", sum)
 	}
 }
@@ -112,8 +109,7 @@ func (s *fixture) requesting(t *testing.T, phase scheduling.PodGroupPhase, reque
 
 // TestReservationsLastWhilePodsAreMade: a job needs no less once its first pod exists.
 func TestReservationsLastWhilePodsAreMade(t *testing.T) {
-	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
-	s.withCards(map[string]string{"q": `{"H100": 4}`})
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).withCards(map[string]string{"q": `{"H100": 4}`})
 	s.job("a", "q", inqueue, cpu(4), gpuPod("a0", "n1", 1, "H100"), gpuPod("a1", "", 1, "H100"))
 	s.PodGroups[0].Spec.MinMember = 4
 	s.PodGroups[0].Annotations = map[string]string{card.RequestAnnotation: `{"H100": 4}`}
@@ -123,8 +119,7 @@ func TestReservationsLastWhilePodsAreMade(t *testing.T) {
 	if got := phaseOf(ssn, "j1"); got != "Pending" {
 		t.Errorf("a job for one card more is %s", got)
 	}
-	p := pluginOf(ssn)
-	if got := p.snapshot.Ledger.Balance(queueID(p), ledger.Inqueue, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(3) {
+	if got := pluginOf(ssn).cardsIn(ledger.Inqueue, "q", "H100"); got != "3" {
 		t.Errorf("%s are kept for the job, want 3", got)
 	}
 }
@@ -147,4 +142,42 @@ func TestPodsThatMakeNoSenseReserveNothing(t *testing.T) {
 
 func phaseOf(ssn *framework.Session, job string) string {
 	return string(ssn.Jobs[api.JobID("ns/"+job)].PodGroup.Status.Phase)
+}
+
+// TestWhatAdmittedJobsMayChooseCounts: otherwise, too many jobs for the quota are admitted, and their pods wait.
+func TestWhatAdmittedJobsMayChooseCounts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		quota map[string]int64
+		// first is the phase of the first of three jobs.
+		first scheduling.PodGroupPhase
+		want  string
+	}{
+		{"a job that was admitted before", map[string]int64{h100: 1, "a100": 1}, inqueue, "Inqueue Inqueue Pending"},
+		{"jobs that are admitted in this session", map[string]int64{h100: 1, "a100": 1}, pending, "Inqueue Inqueue Pending"},
+		{"room for all", map[string]int64{h100: 1, "a100": 2}, inqueue, "Inqueue Inqueue Inqueue"},
+		{"room for one", map[string]int64{h100: 0, "a100": 1}, pending, "Inqueue Pending Pending"},
+		{"room for none", map[string]int64{h100: 0, "a100": 0}, pending, "Pending Pending Pending"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+			s.withModels("requested", map[string]schedulingv1beta1.DRAQuota{"q": capability(c.quota)}, nil)
+			for i, phase := range []scheduling.PodGroupPhase{c.first, pending, pending} {
+				name := fmt.Sprint("j", i)
+				s.job(name, "q", phase, cpu(1), s.asking(h100, "", newPod(name, "", cpu(1))))
+				request := &s.ResourceClaims[i].Spec.Devices.Requests[0]
+				for _, class := range []string{h100, "a100"} {
+					request.FirstAvailable = append(request.FirstAvailable, resourcev1.DeviceSubRequest{
+						Name: class, DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+					})
+				}
+				request.Exactly = nil
+			}
+			ssn := s.open(t)
+			s.Run([]framework.Action{enqueue.New()})
+			if got := fmt.Sprint(phaseOf(ssn, "j0"), " ", phaseOf(ssn, "j1"), " ", phaseOf(ssn, "j2")); got != c.want {
+				t.Errorf("the jobs are %s, want %s", got, c.want)
+			}
+		})
+	}
 }
