@@ -69,3 +69,59 @@ func workloadWithoutQueue(s *report.WithoutQueue) v1alpha1.Workload {
 	}
 	return workload
 }
+
+// Refusal describes a refusal, with its numbers if a quota refuses.
+func Refusal(refusal report.Refusal) *v1alpha1.Refusal {
+	described := &v1alpha1.Refusal{Reason: refusal.Reason(), Message: refusal.Message()}
+	if quota := report.RefusedByQuota(refusal); quota != nil {
+		dimension := Dimension(quota.Dimension)
+		described.Queue, described.Dimension = quota.Queue, &dimension
+		format := quota.Dimension.Format
+		described.Requested, described.WouldBe, described.Limit = format(quota.Requested), format(quota.WouldBe), format(quota.Limit)
+	}
+	return described
+}
+
+// whyWaits returns why a job, or some of its pods, wait. It is nil if none wait, or no reason was given.
+func (s *Session) whyWaits(job *api.JobInfo) *v1alpha1.Refusal {
+	refusal, task := s.Report.WhyJob(job.UID)
+	switch {
+	case refusal != nil:
+		described := Refusal(refusal)
+		if task != nil {
+			described.Pods = s.refusedPods(job)
+		}
+		return described
+	case len(job.TaskStatusIndex[api.Pending]) == 0:
+		return nil
+	default:
+		return unschedulable(job)
+	}
+}
+
+// unschedulable returns Volcano's reason for a job whose pods wait, nil if it has not tried them.
+func unschedulable(job *api.JobInfo) *v1alpha1.Refusal {
+	message := ""
+	for id := range job.TaskStatusIndex[api.Pending] {
+		if nodes := job.NodesFitErrors[id]; nodes != nil && (message == "" || nodes.Error() < message) {
+			message = nodes.Error()
+		}
+	}
+	if message = cmp.Or(message, job.JobFitErrors); message == "" {
+		return nil
+	}
+	return &v1alpha1.Refusal{Reason: string(scheduling.PodGroupUnschedulableType), Message: message, Pods: int32(len(job.TaskStatusIndex[api.Pending]))}
+}
+
+// refusedPods counts the pods of a job that were refused and still wait.
+func (s *Session) refusedPods(job *api.JobInfo) int32 {
+	refused := int32(0)
+	for _, status := range []api.TaskStatus{api.Pending, api.Pipelined} {
+		for id := range job.TaskStatusIndex[status] {
+			if s.Report.Refused(id) {
+				refused++
+			}
+		}
+	}
+	return refused
+}
