@@ -42,9 +42,7 @@ func newCluster(t *testing.T, nodes ...*corev1.Node) *cluster {
 	c := &cluster{T: t, kube: fake.NewClientset(), cache: NewCache(), recorder: record.NewFakeRecorder(10)}
 	c.reporter = report.NewReporter(c.recorder)
 	for _, n := range nodes {
-		if err := c.kube.Tracker().Add(n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.kube.Tracker().Add(n))
 	}
 	watching := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(watching) })
@@ -81,9 +79,8 @@ func (c *cluster) expectChanged(node string) {
 
 func (c *cluster) update(n *corev1.Node) {
 	c.Helper()
-	if _, err := c.kube.CoreV1().Nodes().Update(c.Context(), n, metav1.UpdateOptions{}); err != nil {
-		c.Fatal(err)
-	}
+	_, err := c.kube.CoreV1().Nodes().Update(c.Context(), n, metav1.UpdateOptions{})
+	must(c, err)
 }
 
 // text lists the cards of the fleet with their numbers.
@@ -108,14 +105,11 @@ func TestRefreshFollowsTheNodes(t *testing.T) {
 		{"a label changes", "a", func() { c.update(node("a", "C", "nvidia.com/gpu=8")) }, "B=4 C=8"},
 		{"what is allocatable changes", "b", func() { c.update(node("b", "B", "nvidia.com/gpu=3")) }, "B=3 C=8"},
 		{"a node joins", "d", func() {
-			if _, err := c.kube.CoreV1().Nodes().Create(t.Context(), node("d", "B", "nvidia.com/gpu=1"), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.kube.CoreV1().Nodes().Create(t.Context(), node("d", "B", "nvidia.com/gpu=1"), metav1.CreateOptions{})
+			must(t, err)
 		}, "B=4 C=8"},
 		{"a node is removed", "a", func() {
-			if err := c.kube.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.kube.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}))
 		}, "B=4"},
 	} {
 		step.do()
@@ -179,14 +173,11 @@ func TestInvalidLabelsAreReportedOnce(t *testing.T) {
 		{"the label is corrected", func() { c.update(invalid("81559")) }, ""},
 		{"and invalid once more", func() { c.update(invalid("80GB")) }, problem},
 		{"the node is removed", func() {
-			if err := c.kube.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.kube.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}))
 		}, ""},
 		{"and joins again", func() {
-			if _, err := c.kube.CoreV1().Nodes().Create(t.Context(), invalid("80GB"), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.kube.CoreV1().Nodes().Create(t.Context(), invalid("80GB"), metav1.CreateOptions{})
+			must(t, err)
 		}, problem},
 	} {
 		step.do()
@@ -236,9 +227,7 @@ func fiveThousand(b *testing.B, reporter *report.Reporter) (*Cache, []*corev1.No
 	for i := range nodes {
 		n := node(fmt.Sprint("n", i+1), fmt.Sprint("model-", i%5), "cpu=0 memory=0 pods=50 nvidia.com/gpu=8 nvidia.com/gpu.shared=4")
 		n.Labels["nvidia.com/gpu.memory"], n.Labels["nvidia.com/gpu.replicas"] = "81559", "2"
-		if err := indexer.Add(n); err != nil {
-			b.Fatal(err)
-		}
+		must(b, indexer.Add(n))
 		nodes[i] = n
 	}
 	cache.lister = corelisters.NewNodeLister(indexer)

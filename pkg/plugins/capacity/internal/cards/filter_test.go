@@ -135,9 +135,7 @@ func TestExplain(t *testing.T) {
 				t.Fatalf("the ledger says %v, %v", refused, err)
 			}
 			if c.assigned {
-				if err := pod.Cards.Assign(f.books, f.fleet.Node("a"), nil); err != nil {
-					t.Fatal(err)
-				}
+				must(t, pod.Cards.Assign(f.books, f.fleet.Node("a"), nil))
 			}
 			if got, others := state.Explain(pod, refused); got.Dimension.Name != c.want || strings.Join(others, " ") != c.others {
 				t.Errorf("explained by %s, others %q, want %s, others %q", got.Dimension.Name, others, c.want, c.others)

@@ -35,6 +35,14 @@ func list(words string) corev1.ResourceList {
 	return resources
 }
 
+// must ends a test with an error, unless it is nil.
+func must(t testing.TB, err error) {
+	if err != nil {
+		t.Helper()
+		t.Fatal(err)
+	}
+}
+
 // fixture has nodes, and a queue q below root.
 type fixture struct {
 	*testing.T
@@ -78,9 +86,7 @@ func (f *fixture) amounts(words string) ledger.Amounts {
 // charge makes a pod of queue q hold cards.
 func (f *fixture) charge(words string) {
 	q, _ := f.books.Queue("q")
-	if err := f.books.Charge(q, "holder", ledger.Demand{ledger.NewPart(f.amounts(words))}); err != nil {
-		f.Fatal(err)
-	}
+	must(f, f.books.Charge(q, "holder", ledger.Demand{ledger.NewPart(f.amounts(words))}))
 }
 
 // pod makes a pod of queue q that names cards, empty for none, and requests resources.
@@ -98,9 +104,7 @@ func (f *fixture) pod(names, requests string) *demand.Pod {
 		scalars[name] = float64(quantity.MilliValue())
 	}
 	pod, err := f.counter.Add(object, demand.Values{MilliCPU: scalars[corev1.ResourceCPU]}, scalars)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.counter.Refresh(pod)
 	pod.Queue, pod.InLedger = f.books.Queue("q")
 	return pod
@@ -109,8 +113,6 @@ func (f *fixture) pod(names, requests string) *demand.Pod {
 func (f *fixture) preFilter(pod *demand.Pod) State {
 	f.Helper()
 	state, err := PreFilter(f.books, pod)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	return state
 }

@@ -98,9 +98,7 @@ func TestHowLongPodsWaitForTheirVictims(t *testing.T) {
 func waited(t *testing.T, action string) (pods uint64, seconds float64) {
 	t.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, family := range families {
 		if family.GetName() != "volcano_eviction_promise_duration_seconds" {
 			continue

@@ -47,6 +47,14 @@ func (f *fixture) ordinal(kind ledger.Kind, name, capacity string) ledger.Ordina
 	return f.counter.Dimensions.Ordinal(ledger.Dimension{Kind: kind, Name: name, Capacity: capacity})
 }
 
+// must ends a test with an error, unless it is nil.
+func must(t testing.TB, err error) {
+	if err != nil {
+		t.Helper()
+		t.Fatal(err)
+	}
+}
+
 // job adds a job with a pod of the same name.
 func (f *fixture) job(name string) (*api.JobInfo, *api.TaskInfo) {
 	task := api.NewTaskInfo(&corev1.Pod{

@@ -20,9 +20,7 @@ import (
 func series(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != name {
@@ -67,9 +65,7 @@ func ofQueue(t *testing.T, queue string) string {
 func (f *fixture) accounts(queue string, limits, charged ledger.Amounts) *Accounts {
 	total := ledger.Amounts{{Dimension: f.counter.Resources.CPU, Amount: ledger.Units(16)}}
 	books, _ := ledger.New(f.counter.Dimensions, total, []ledger.QueueSpec{{Name: queue, Capability: limits}})
-	if err := books.Charge(0, "p", ledger.Demand{ledger.NewPart(charged)}); err != nil {
-		f.Fatal(err)
-	}
+	must(f, books.Charge(0, "p", ledger.Demand{ledger.NewPart(charged)}))
 	return &Accounts{Ledger: books, Held: books, Total: total, Dimensions: f.counter.Dimensions, Resources: f.counter.Resources, Queues: f.queues}
 }
 
@@ -171,12 +167,8 @@ func TestWhatPodsArePromisedIsNotAllocated(t *testing.T) {
 	two := ledger.Amounts{{Dimension: f.counter.Resources.CPU, Amount: ledger.Units(2)}, {Dimension: count, Amount: ledger.Units(2)}, {Dimension: h100, Amount: ledger.Units(2)}}
 	accounts := f.accounts("promising", ledger.Amounts{{Dimension: h100, Amount: ledger.Units(8)}}, two)
 	accounts.Held = accounts.Ledger.Held()
-	if err := accounts.Ledger.Pipeline(0, "waits", ledger.Demand{ledger.NewPart(two)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := accounts.Ledger.Retain(0, "goes", ledger.NewPart(two[1:])); err != nil {
-		t.Fatal(err)
-	}
+	must(t, accounts.Ledger.Pipeline(0, "waits", ledger.Demand{ledger.NewPart(two)}))
+	must(t, accounts.Ledger.Retain(0, "goes", ledger.NewPart(two[1:])))
 	f.Metrics(accounts)
 	when := "a pod has 2 of each, a pod that goes has 2 as well, and a third one is promised 2"
 	expectSeries(t, when, "volcano_queue_allocated_milli_cpu", "queue_name=promising", 2000)
@@ -233,9 +225,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	f.Started(Preempt, f.Clock.Now())
 
 	families, err := prometheus.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ours := families[:0]
 	for _, family := range families {
 		if slices.ContainsFunc([]string{"queue_card_", "queue_device_", "queue_problems", "queue_evictions_", "eviction_", "cluster_", "unattributed_"}, func(prefix string) bool {

@@ -49,9 +49,7 @@ func TestUsage(t *testing.T) {
 		{name: "many classes", limits: units(1, many...), devices: "c0 0/1, c1 0/1, c2 0/1, c3 0/1, c4 0/1, and 2 more"},
 	} {
 		accounts := f.accounts("q", c.limits, c.held)
-		if err := accounts.Ledger.Add(0, ledger.Request, c.requested); err != nil {
-			t.Fatal(err)
-		}
+		must(t, accounts.Ledger.Add(0, ledger.Request, c.requested))
 		if got, want := usageOf(accounts, 0), (queueusage.Usage{Devices: c.devices, Cards: c.cards}); got != want {
 			t.Errorf("%s: usage is %q, want %q", c.name, got, want)
 		}
@@ -97,9 +95,7 @@ func (f *fixture) handedOver(accounts *Accounts) string {
 		},
 	}
 	f.Metrics(accounts)
-	if err := f.Usage.Write(f.Context()); err != nil {
-		f.Fatal(err)
-	}
+	must(f, f.Usage.Write(f.Context()))
 	return strings.Join(patched, "; ")
 }
 
@@ -212,9 +208,7 @@ func TestPodsThatWaitAreCountedByQueueAndReason(t *testing.T) {
 		}, "Full 1"},
 		{"a pod that got a node after all", func() {
 			f.RefusePod(jobs["a"], tasks["a"], full)
-			if err := jobs["a"].UpdateTaskStatus(tasks["a"], api.Allocated); err != nil {
-				t.Fatal(err)
-			}
+			must(t, jobs["a"].UpdateTaskStatus(tasks["a"], api.Allocated))
 		}, ""},
 	} {
 		f.Begin("session")

@@ -49,9 +49,7 @@ func TestARefusedJobLeavesTheSession(t *testing.T) {
 				Status: scheduling.PodGroupStatus{Phase: c.phase},
 			}})
 			for i, status := range c.pods {
-				if err := job.UpdateTaskStatus(addPod(job, string(rune('a'+i))), status); err != nil {
-					t.Fatal(err)
-				}
+				must(t, job.UpdateTaskStatus(addPod(job, string(rune('a'+i))), status))
 			}
 			f.jobs[job.UID] = job
 			opened, dirty := f.opened(), sets.New[api.JobID]()

@@ -35,9 +35,7 @@ func TestAPodIsToldItsNewsOnce(t *testing.T) {
 	} {
 		f.Begin("session")
 		job.NodesFitErrors, job.JobFitErrors = map[api.TaskID]*api.FitErrors{}, ""
-		if err := job.UpdateTaskStatus(task, session.status); err != nil {
-			t.Fatal(err)
-		}
+		must(t, job.UpdateTaskStatus(task, session.status))
 		for _, refusal := range session.refusals {
 			f.RefusePod(job, task, refusal)
 		}
@@ -118,9 +116,7 @@ func TestWaits(t *testing.T) {
 	f := newFixture(t)
 	job, task := f.job("p")
 	for status, want := range map[api.TaskStatus]bool{api.Pending: true, api.Pipelined: true, api.Allocated: false, api.Binding: false, api.Running: false} {
-		if err := job.UpdateTaskStatus(task, status); err != nil {
-			t.Fatal(err)
-		}
+		must(t, job.UpdateTaskStatus(task, status))
 		if got := Waits(f.jobs, job.UID, task.UID); got != want {
 			t.Errorf("a pod that is %s waits: %t", status, got)
 		}
