@@ -252,6 +252,13 @@ func (f *fixture) expect(when, want string, reasons ...string) {
 	}
 }
 
+// expectSettled is expect after settle.
+func (f *fixture) expectSettled(when, want string, reasons ...string) {
+	f.Helper()
+	f.settle()
+	f.expect(when, want, reasons...)
+}
+
 // expectStored checks how many devices spec.dra allows, as stored by the API server. It is -1 without spec.dra.
 func (f *fixture) expectStored(when string, want int64) {
 	f.Helper()

@@ -19,8 +19,7 @@ const (
 func withQuota(t *testing.T) *fixture {
 	f := newFixture(t)
 	f.setDevices(8)
-	f.settle()
-	f.expect("at first", "h100=8")
+	f.expectSettled("at first", "h100=8")
 	return f
 }
 
@@ -88,8 +87,7 @@ func TestAQuotaThatIsLostHoldsUntilItIsRestored(t *testing.T) {
 			f := withQuota(t)
 			c.lose(f)
 			if f.stock {
-				f.settle()
-				f.expect("while it is lost", "h100=8", missing)
+				f.expectSettled("while it is lost", "h100=8", missing)
 			}
 			f.expectStored("while it is lost", -1)
 			f.repair()
@@ -101,11 +99,9 @@ func TestAQuotaThatIsLostHoldsUntilItIsRestored(t *testing.T) {
 			}
 			f.expectStored("after the repair", 8)
 			f.expectEvents("after the repair", restored)
-			f.settle()
-			f.expect("after the repair", "h100=8")
+			f.expectSettled("after the repair", "h100=8")
 			f.removeDevices()
-			f.settle()
-			f.expect("after a removal later on", "")
+			f.expectSettled("after a removal later on", "")
 		})
 	}
 }
@@ -120,8 +116,7 @@ func TestAQuotaThatIsSetAgainIsNotOverwritten(t *testing.T) {
 	f.session() // asks for the restoration
 	f.setDevices(3)
 	f.background()
-	f.settle()
-	f.expect("after the repair", "h100=3")
+	f.expectSettled("after the repair", "h100=3")
 	f.expectStored("after the repair", 3)
 	f.expectEvents("after the repair")
 }
@@ -131,11 +126,9 @@ func TestARemovalOnPurposeIsBelievedWhenTheAPIServerConfirmsIt(t *testing.T) {
 	f.removeDevices()
 	f.expect("before a probe", "h100=8")
 	f.unreachable = true
-	f.settle()
-	f.expect("while the API server does not answer", "h100=8", unconfirmedRemoval)
+	f.expectSettled("while the API server does not answer", "h100=8", unconfirmedRemoval)
 	f.unreachable = false
-	f.settle()
-	f.expect("after a probe", "")
+	f.expectSettled("after a probe", "")
 	f.expectLastValid("after a probe", "")
 	f.expectStored("after a probe", -1)
 }
@@ -144,32 +137,27 @@ func TestARemovalWhileNoSchedulerRanIsNotBelieved(t *testing.T) {
 	f := withQuota(t)
 	f.removeDevices()
 	f.restart()
-	f.settle()
-	f.expect("after the restart", "h100=8", unconfirmedRemoval)
+	f.expectSettled("after the restart", "h100=8", unconfirmedRemoval)
 	f.expectStored("after the restart", -1)
 	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, "")
-	f.settle()
-	f.expect("after the annotation was deleted", "")
+	f.expectSettled("after the annotation was deleted", "")
 }
 
 func TestAnEmptyQuotaDropsTheLastValidOne(t *testing.T) {
 	f := withQuota(t)
 	f.edit(func(q *schedulingv1beta1.Queue) { q.Spec.DRA = &schedulingv1beta1.DRAQuota{} })
-	f.settle()
-	f.expect("with an empty spec.dra", "")
+	f.expectSettled("with an empty spec.dra", "")
 	f.expectLastValid("with an empty spec.dra", "")
 	f.stock = true
 	f.probe(t.Context())
-	f.settle()
-	f.expect("after the upgrade", "")
+	f.expectSettled("after the upgrade", "")
 }
 
 func TestAQueueWithoutAQuotaIsNotRestricted(t *testing.T) {
 	f := newFixture(t)
 	f.stock = true
 	f.probe(t.Context())
-	f.settle()
-	f.expect("under a CRD without spec.dra", "")
+	f.expectSettled("under a CRD without spec.dra", "")
 	if len(f.server.Actions()) != 0 {
 		t.Errorf("requests %v", f.server.Actions())
 	}
@@ -224,7 +212,6 @@ func TestAQueueThatIsCreatedWithTheAnnotationOfAnotherOne(t *testing.T) {
 	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, `{"uid":"another","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
 	f.edit(func(q *schedulingv1beta1.Queue) { q.Spec.DRA, q.Generation = nil, 1 }) // then, the generation is 2
 	f.restart()
-	f.settle()
-	f.expect("when the API server serves the field", "h100=8", problems.QuotaRemovalUnconfirmedReason)
+	f.expectSettled("when the API server serves the field", "h100=8", problems.QuotaRemovalUnconfirmedReason)
 	f.expectStored("nothing is restored", -1)
 }
