@@ -29,56 +29,30 @@ const (
 // (volcano issues 4818 and 4819).
 func TestBadQueuesHarmNobodyElse(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		bad     func(*fixture)
-		queue   string
-		reason  string
-		message string
-		want    string
+		name                   string
+		bad                    func(*fixture)
+		queue, reason, message string
+		want                   string
 	}{
-		{
-			name: "a parent that does not exist",
-			bad: func(s *fixture) {
-				s.queue("lost", "gone", nil).job("bad", "lost", inqueue, nil, newPod("bad", "", cpu(1)))
-			},
-			queue: "lost", reason: problems.QueueMisplacedReason, message: "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent",
-			want: "bad:Pending good:Binding",
-		},
-		{
-			name: "a cycle of two, with a pod that runs",
-			bad: func(s *fixture) {
-				s.queue("a", "b", nil).queue("b", "a", nil).job("bad", "a", running, nil, newPod("bad", "n1", cpu(1)))
-			},
-			queue: "a", reason: problems.QueueMisplacedReason, message: "its own ancestor",
-			want: "bad:Running good:Binding",
-		},
-		{
-			name: "a cycle of three and a queue below it",
-			bad: func(s *fixture) {
-				s.queue("a", "b", nil).queue("b", "c", nil).queue("c", "a", nil).queue("tail", "c", nil)
-				s.job("bad", "tail", inqueue, nil, newPod("bad", "", cpu(1)))
-			},
-			queue: "tail", reason: problems.QueueMisplacedReason, message: "cannot be used",
-			want: "bad:Pending good:Binding",
-		},
-		{
-			name: "a job in a queue that has queues below it",
-			bad: func(s *fixture) {
-				s.queue("parent", "root", nil).queue("child", "parent", nil).job("bad", "parent", inqueue, nil, newPod("bad", "", cpu(1)))
-			},
-			queue: "parent", reason: problems.QueueNotLeafReason, message: "move the jobs to a queue that has no children",
-			want: "bad:Pending good:Binding",
-		},
-		{
-			name: "guarantees that the cluster cannot keep",
-			bad: func(s *fixture) {
-				s.queue("greedy", "root", func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = gpu(100) })
-				s.job("bad", "greedy", inqueue, nil, newPod("bad", "", gpu(1)))
-			},
-			queue: "greedy", reason: problems.GuaranteeNotCoveredReason,
-			message: "The queue's guarantee of nvidia.com/gpu cannot be kept: the queue and its siblings are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
-			want:    "bad:Binding good:Binding",
-		},
+		{"a parent that does not exist", func(s *fixture) {
+			s.queue("lost", "gone", nil).job("bad", "lost", inqueue, nil, newPod("bad", "", cpu(1)))
+		}, "lost", problems.QueueMisplacedReason, "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent", "bad:Pending good:Binding"},
+		{"a cycle of two, with a pod that runs", func(s *fixture) {
+			s.queue("a", "b", nil).queue("b", "a", nil).job("bad", "a", running, nil, newPod("bad", "n1", cpu(1)))
+		}, "a", problems.QueueMisplacedReason, "its own ancestor", "bad:Running good:Binding"},
+		{"a cycle of three and a queue below it", func(s *fixture) {
+			s.queue("a", "b", nil).queue("b", "c", nil).queue("c", "a", nil).queue("tail", "c", nil)
+			s.job("bad", "tail", inqueue, nil, newPod("bad", "", cpu(1)))
+		}, "tail", problems.QueueMisplacedReason, "cannot be used", "bad:Pending good:Binding"},
+		{"a job in a queue that has queues below it", func(s *fixture) {
+			s.queue("parent", "root", nil).queue("child", "parent", nil).job("bad", "parent", inqueue, nil, newPod("bad", "", cpu(1)))
+		}, "parent", problems.QueueNotLeafReason, "move the jobs to a queue that has no children", "bad:Pending good:Binding"},
+		{"guarantees that the cluster cannot keep", func(s *fixture) {
+			s.queue("greedy", "root", func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = gpu(100) })
+			s.job("bad", "greedy", inqueue, nil, newPod("bad", "", gpu(1)))
+		}, "greedy", problems.GuaranteeNotCoveredReason,
+			"The queue's guarantee of nvidia.com/gpu cannot be kept: the queue and its siblings are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
+			"bad:Binding good:Binding"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newFixture(4).queue("root", "", nil).queue("good", "root", nil)

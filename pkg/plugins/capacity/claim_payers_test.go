@@ -36,29 +36,23 @@ func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimName: ptr.To("shared")}}
 		})
 	}
-	c.turn()
-	c.expectPlaces("of-none@ of-team@n1")
-	c.turn()
-	c.expectPlaces("of-none@n1 of-team@n1")
+	c.expectTurn("of-none@ of-team@n1")
+	c.expectTurn("of-none@n1 of-team@n1")
 	joiner, _ := c.pods.get("of-none")
 	if claims := chargerecord.ClaimsOf(joiner); len(claims) != 1 || !slices.Equal(chargerecord.Path(claims[0]), []string{"team", "root"}) {
 		c.fail("the record of the pod that has joined says of its claims %v", joiner.Annotations[chargerecord.ClaimsAnnotation])
 	}
 	c.deletePod(c.pods.named("of-team"))
 	c.single("more", "team", "h100")
-	c.turn()
-	c.expectPlaces("more@ of-none@n1")
+	c.expectTurn("more@ of-none@n1")
 	c.restart()
-	c.turn()
-	c.expectPlaces("more@ of-none@n1")
+	c.expectTurn("more@ of-none@n1")
 	c.deleteClaim(c.claim("shared")) // under the pod that has joined it
 	c.turn()
 	c.restart()
-	c.turn()
-	c.expectPlaces("more@ of-none@n1")
+	c.expectTurn("more@ of-none@n1")
 	c.deletePod(joiner)
-	c.turn()
-	c.expectPlaces("more@n1")
+	c.expectTurn("more@n1")
 }
 
 // TestAClaimThatJobsShareIsElasticOnce: the jobs have no minimum, so that all they hold is elastic, and share a claim of four devices.

@@ -201,7 +201,6 @@ func TestNobodyIsEvictedForAJobThatIsNotAdmittedAgain(t *testing.T) {
 			c.turn()
 			c.leave()
 		}
-		c.turn()
-		c.expectPlaces(want)
+		c.expectTurn(want)
 	}
 }

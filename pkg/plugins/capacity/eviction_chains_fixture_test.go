@@ -145,6 +145,13 @@ func (c *fuzzCluster) expectPlaces(want string) {
 	}
 }
 
+// expectTurn runs a session and the controllers, and compares where pods are then.
+func (c *fuzzCluster) expectTurn(want string) {
+	c.Helper()
+	c.turn()
+	c.expectPlaces(want)
+}
+
 func deserve(class string, n int64) schedulingv1beta1.DRAQuota {
 	return schedulingv1beta1.DRAQuota{Deserved: schedulingv1beta1.DeviceQuotas{class: {Count: n}}}
 }

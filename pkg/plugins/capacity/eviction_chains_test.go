@@ -29,22 +29,18 @@ func TestEachEvictionHasItsOwnTimeLimit(t *testing.T) {
 	c.pod("p2", "j", func(pod *corev1.Pod) {
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
 	}, "h100")
-	c.turn()
-	c.expectPlaces("p1@ p2@ v1@n1x v2@n1")
+	c.expectTurn("p1@ p2@ v1@n1x v2@n1")
 	c.leave()
-	c.turn()
-	c.expectPlaces("p1@n1 p2@ v2@n1")
+	c.expectTurn("p1@n1 p2@ v2@n1")
 
 	c.clock.SetTime(c.clock.Now().Add(settings.DefaultReservationTimeout + time.Minute))
 	c.turn()
 	c.edit("p2", func(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil })
-	c.turn()
-	c.expectPlaces("p1@n1 p2@ v2@n1x")
+	c.expectTurn("p1@n1 p2@ v2@n1x")
 	c.single("v2again", "lender", "h100")
 	c.turn()
 	c.leave()
-	c.turn()
-	c.expectPlaces("p1@n1 p2@n1 v2again@")
+	c.expectTurn("p1@n1 p2@n1 v2again@")
 }
 
 // TestQueuesDoNotTakeTurnsToEvict: what one queue takes back by its right to one dimension, another queue must not take back by its right
@@ -125,20 +121,17 @@ func TestAForgedNominationTakesNothing(t *testing.T) {
 	c.edit("x", func(pod *corev1.Pod) { pod.Status.NominatedNodeName = "n1" })
 	c.clock.SetTime(c.clock.Now().Add(time.Second))
 	c.single("p", "q", "h100")
-	c.turn()
-	c.expectPlaces("p@ v@n1x x@")
+	c.expectTurn("p@ v@n1x x@")
 	c.turn()
 	c.leave()
-	c.turn()
-	c.expectPlaces("p@n1 x@")
+	c.expectTurn("p@n1 x@")
 }
 
 // TestWhatWasFreedSurvivesRestarts: the scheduler restarts before and after the victim is gone.
 func TestWhatWasFreedSurvivesRestarts(t *testing.T) {
 	c := lent(t, important, "v")
 	c.single("p", "q", "h100")
-	c.turn()
-	c.expectPlaces("p@ v@n1x")
+	c.expectTurn("p@ v@n1x")
 	c.single("again", "lender", "h100")
 	c.restart()
 	c.turn()
@@ -146,8 +139,7 @@ func TestWhatWasFreedSurvivesRestarts(t *testing.T) {
 	c.expectPlaces("again@ p@ v@n1x")
 	c.leave()
 	c.restart()
-	c.turn()
-	c.expectPlaces("again@ p@n1")
+	c.expectTurn("again@ p@n1")
 }
 
 // TestWhatIsLeavingGoesToThoseWhoComeFirst: a pod without victims of its own does not keep other pods from the room of leaving pods.
@@ -160,23 +152,19 @@ func TestWhatIsLeavingGoesToThoseWhoComeFirst(t *testing.T) {
 	c.turn()
 	c.single("low", "q", "h100")
 	c.terminate(c.pods.named("a"))
-	c.turn()
-	c.expectPlaces("a@n1x low@ r@n1")
+	c.expectTurn("a@n1x low@ r@n1")
 	c.group("high", "q", 1, func(group *upstreamv1beta1.PodGroup) { group.Spec.PriorityClassName = "high" })
 	c.pod("high", "high", nil, "h100")
-	c.turn()
-	c.expectPlaces("a@n1x high@ low@ r@n1")
+	c.expectTurn("a@n1x high@ low@ r@n1")
 	c.leave()
-	c.turn()
-	c.expectPlaces("high@n1 low@ r@n1")
+	c.expectTurn("high@n1 low@ r@n1")
 }
 
 // TestTheNodeOfANominatedPodGoes: the pod asks for room elsewhere.
 func TestTheNodeOfANominatedPodGoes(t *testing.T) {
 	c := lent(t, nil, "v1")
 	c.single("p", "q", "h100")
-	c.turn()
-	c.expectPlaces("p@ v1@n1x")
+	c.expectTurn("p@ v1@n1x")
 	c.deleteNode(c.nodes.named("n1"))
 	c.node("n2", 8, "h100")
 	c.single("v2", "lender", "h100")
@@ -185,9 +173,7 @@ func TestTheNodeOfANominatedPodGoes(t *testing.T) {
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: fuzzDriver, Pool: "n2", Device: "h100-0"}}}}
 	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "v2", UID: c.pods.named("v2").UID}}
 	c.writeClaim(claim)
-	c.turn()
-	c.expectPlaces("p@ v1@n1x v2@n2x")
+	c.expectTurn("p@ v1@n1x v2@n2x")
 	c.leave()
-	c.turn()
-	c.expectPlaces("p@n2")
+	c.expectTurn("p@n2")
 }

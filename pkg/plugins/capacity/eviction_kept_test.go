@@ -33,8 +33,7 @@ func TestAGangThatGetsNothingIsNotNominated(t *testing.T) {
 	for i := range 3 {
 		c.pod(fmt.Sprint("g", i), "g", nil, "h100")
 	}
-	c.turn()
-	c.expectPlaces("g0@ g1@ g2@ v0@n1 v1@n1 v2@n1")
+	c.expectTurn("g0@ g1@ g2@ v0@n1 v1@n1 v2@n1")
 	for _, pod := range c.pods {
 		if pod.Status.NominatedNodeName != "" {
 			c.fail("pod %s is nominated to %s", pod.Name, pod.Status.NominatedNodeName)
@@ -51,18 +50,15 @@ func TestAWaitThatEndedDoesNotCount(t *testing.T) {
 	c.single("v2", "lender", "h100")
 	c.edit("v2", func(pod *corev1.Pod) { pod.Labels[upstreamv1beta1.PodPreemptable] = "false" })
 	c.leave()
-	c.turn()
-	c.expectPlaces("p@ v2@n1")
+	c.expectTurn("p@ v2@n1")
 	c.turn()
 	c.clock.SetTime(c.clock.Now().Add(settings.DefaultReservationTimeout + time.Minute))
 	c.terminate(c.pods.named("v2"))
 	c.turn()
 	c.single("v3", "lender", "h100")
 	c.leave()
-	c.turn()
-	c.expectPlaces("p@ v3@n1")
-	c.turn()
-	c.expectPlaces("p@ v3@n1x")
+	c.expectTurn("p@ v3@n1")
+	c.expectTurn("p@ v3@n1x")
 }
 
 // TestCardsAreKeptWhileDevicesAreRead: after a start, devices are still being read while cards are known.
@@ -102,8 +98,7 @@ func TestAGangThatCannotBeEvictedLetsNobodyIn(t *testing.T) {
 	c.group("small", "q", 1, pend)
 	c.pod("small", "small", nil, "h100")
 	c.turn()
-	c.turn()
-	c.expectPlaces("gang-0@n1 gang-1@n1 gang-2@n1 high-0@ high-1@ high-2@ high-3@ small@n1")
+	c.expectTurn("gang-0@n1 gang-1@n1 gang-2@n1 high-0@ high-1@ high-2@ high-3@ small@n1")
 }
 
 // on restricts a pod to the node with this label.
@@ -122,19 +117,16 @@ func TestAVictimWhoseCPUIsNeededIsNotSpared(t *testing.T) {
 	}
 	c.only("x", "q", on("n1"))
 	c.single("v", "q", "h100")
-	c.turn()
-	c.expectPlaces("v@n2 x@n1")
+	c.expectTurn("v@n2 x@n1")
 	c.group("g", "q", 2, func(group *upstreamv1beta1.PodGroup) { group.Spec.PriorityClassName = "high" })
 	c.pod("g-cpu", "g", func(pod *corev1.Pod) {
 		on("n1")(pod)
 		pod.Spec.Priority = ptr.To[int32](10)
 	})
 	c.pod("g-device", "g", nil, "h100")
-	c.turn()
-	c.expectPlaces("g-cpu@ g-device@ v@n2x x@n1x")
+	c.expectTurn("g-cpu@ g-device@ v@n2x x@n1x")
 	c.leave()
-	c.turn()
-	c.expectPlaces("g-cpu@n1 g-device@n2")
+	c.expectTurn("g-cpu@n1 g-device@n2")
 }
 
 // TestAPodDoesNotTakeWhatWasFreedForAnotherOfItsJob: the victim of the other pod goes first.
@@ -152,15 +144,12 @@ func TestAPodDoesNotTakeWhatWasFreedForAnotherOfItsJob(t *testing.T) {
 	c.pod("p1", "p", nil, "h100")
 	c.pod("p2", "p", on("n2"), "h100")
 	c.edit("p1", func(pod *corev1.Pod) { pod.Spec.Priority = ptr.To[int32](10) })
-	c.turn()
-	c.expectPlaces("p1@ p2@ v-n1@n1x v-n2@n2x")
+	c.expectTurn("p1@ p2@ v-n1@n1x v-n2@n2x")
 	c.deletePod(c.pods.named("v-n2"))
 	c.control()
-	c.turn()
-	c.expectPlaces("p1@ p2@n2 v-n1@n1x")
+	c.expectTurn("p1@ p2@n2 v-n1@n1x")
 	c.leave()
-	c.turn()
-	c.expectPlaces("p1@n1 p2@n2")
+	c.expectTurn("p1@n1 p2@n2")
 }
 
 // TestRoomIsKeptForPodsThatDependOnEachOther: a node suits them only when others of them have theirs, and their names, ages, and priorities say nothing

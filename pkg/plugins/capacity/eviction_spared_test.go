@@ -58,25 +58,20 @@ func TestABudgetOfOneIsNotSpentTwice(t *testing.T) {
 	c := lendingCluster(t)
 	c.putBudget(1, 2, nil)
 	c.single("p1", "q", "h100")
-	c.turn()
-	c.expectPlaces("p1@ v1@n1 v2@n1x")
+	c.expectTurn("p1@ v1@n1 v2@n1x")
 	c.single("p2", "q", "h100")
-	c.turn()
-	c.expectPlaces("p1@ p2@ v1@n1 v2@n1x")
+	c.expectTurn("p1@ p2@ v1@n1 v2@n1x")
 
 	c.restart()
 	c.putBudget(1, 2, nil)
-	c.turn()
-	c.expectPlaces("p1@ p2@ v1@n1 v2@n1x")
+	c.expectTurn("p1@ p2@ v1@n1 v2@n1x")
 	c.leave()
-	c.turn()
-	c.expectPlaces("p1@n1 p2@ v1@n1")
+	c.expectTurn("p1@n1 p2@ v1@n1")
 
 	// A ready pod replaces the victim, so the status is right again.
 	c.node("n2", 8)
 	c.only("v3", "lender", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "n2", corev1.PodRunning })
-	c.turn()
-	c.expectPlaces("p1@n1 p2@ v1@n1x v3@n2")
+	c.expectTurn("p1@n1 p2@ v1@n1x v3@n2")
 }
 
 // TestAnOldStatusAllowsNothing: the budget demands more pods since its status was written.
@@ -84,11 +79,9 @@ func TestAnOldStatusAllowsNothing(t *testing.T) {
 	c := lendingCluster(t)
 	c.putBudget(1, 2, func(budget *policyv1.PodDisruptionBudget) { budget.Generation = 2 })
 	c.single("p1", "q", "h100")
-	c.turn()
-	c.expectPlaces("p1@ v1@n1 v2@n1")
+	c.expectTurn("p1@ v1@n1 v2@n1")
 	c.putBudget(1, 2, nil)
-	c.turn()
-	c.expectPlaces("p1@ v1@n1 v2@n1x")
+	c.expectTurn("p1@ v1@n1 v2@n1x")
 }
 
 // TestNobodyGoesInThePlaceOfALeavingPod: the pod old leaves node n1, whatever else than its device keeps the pod high from this node as long as old
@@ -139,12 +132,10 @@ func TestNobodyGoesInThePlaceOfALeavingPod(t *testing.T) {
 				c.group("high", "q", 1, func(group *upstreamv1beta1.PodGroup) { group.Spec.PriorityClassName = "high" })
 				c.pod("high", "high", tc.high, "h100")
 				for range 2 {
-					c.turn()
-					c.expectPlaces("high@ low@n2 old@n1x")
+					c.expectTurn("high@ low@n2 old@n1x")
 				}
 				c.leave()
-				c.turn()
-				c.expectPlaces("high@n1 low@n2")
+				c.expectTurn("high@n1 low@n2")
 			})
 		}
 	}

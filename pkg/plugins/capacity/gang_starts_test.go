@@ -63,15 +63,12 @@ func TestAGangOfClaimsAloneStartsWhenAllItsVictimsHaveGone(t *testing.T) {
 	for _, name := range []string{"g1", "g2"} {
 		c.pod(name, "g", func(pod *corev1.Pod) { pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{} }, "h100")
 	}
-	c.turn()
-	c.expectPlaces("g1@ g2@ v1@n1x v2@n1x")
+	c.expectTurn("g1@ g2@ v1@n1x v2@n1x")
 	c.deletePod(c.pods.named("v2"))
 	c.control()
-	c.turn()
-	c.expectPlaces("g1@ g2@ v1@n1x")
+	c.expectTurn("g1@ g2@ v1@n1x")
 	c.leave()
-	c.turn()
-	c.expectPlaces("g1@n1 g2@n1")
+	c.expectTurn("g1@n1 g2@n1")
 }
 
 // ofTask makes a pod one of a task, created at a second.

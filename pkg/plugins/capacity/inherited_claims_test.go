@@ -76,8 +76,7 @@ func TestTheHeirOfALeavingPodPays(t *testing.T) {
 	c.turn()
 	c.single("other", "team", "h100")
 	c.turn()
-	c.turn()
-	c.expectPlaces("heir@n1 other@")
+	c.expectTurn("heir@n1 other@")
 }
 
 // TestAGangInheritsAClaimOnce: its pods share it.
@@ -108,8 +107,7 @@ func TestAnHeirChoosesWhatFitsBesideWhatItInherits(t *testing.T) {
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "own", ResourceClaimName: &own.Name})
 	})
 	c.turn()
-	c.turn()
-	c.expectPlaces("foreign@n1 heir@n1")
+	c.expectTurn("foreign@n1 heir@n1")
 	if got := len(c.claim("own").Status.Allocation.Devices.Results); got != 1 {
 		t.Errorf("team holds 1 device of the shared claim and %d of its own, and may have 2", got)
 	}
@@ -207,8 +205,7 @@ func TestAClaimOfAnUnknownQueueIsInheritedOnlyWithRoom(t *testing.T) {
 			c.deletePod(foreign)
 		}
 		used = false
-		c.turn()
-		c.expectPlaces("heir@n1 of-none@n1 other@")
+		c.expectTurn("heir@n1 of-none@n1 other@")
 	}
 }
 
@@ -223,7 +220,6 @@ func TestAQueueThatMayHaveNoDevicesInheritsNone(t *testing.T) {
 	expect := map[string]string{"closed": "of-closed@", "open": "of-closed@ of-open@n1"}
 	for _, queue := range []string{"closed", "open"} {
 		c.only("of-"+queue, queue, users)
-		c.turn()
-		c.expectPlaces(expect[queue])
+		c.expectTurn(expect[queue])
 	}
 }

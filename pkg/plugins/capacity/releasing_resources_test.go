@@ -77,6 +77,22 @@ func TestAPodWithoutANodeHoldsNothingWhenItIsDeleted(t *testing.T) {
 	expectStatuses(t, s.act(t), "kept:Releasing next:Binding")
 }
 
+// besideLeaving is a cluster whose queues ours and theirs may have a number of cores together, some of which ours deserves. Of theirs, a pod
+// stays, and another one is being deleted.
+func besideLeaving(limit, deserved, stays, leaving int) *fixture {
+	s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
+	s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(deserved) }).queue("theirs", "org", nil)
+	return s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(stays)), deleted(newPod("leaving", "n1", cpu(leaving))))
+}
+
+// ofFallingPriority gives each pod a lower priority than the one before.
+func ofFallingPriority(pods ...*corev1.Pod) []*corev1.Pod {
+	for i, pod := range pods {
+		pod.Spec.Priority = ptr.To(int32(10 - i))
+	}
+	return pods
+}
+
 // TestWhatADeletedPodLeavesGoesToTheFirstInLine: otherwise, the queue that had to give it back would get it again, bit by bit, forever.
 func TestWhatADeletedPodLeavesGoesToTheFirstInLine(t *testing.T) {
 	for limit, want := range map[int]string{
@@ -84,9 +100,7 @@ func TestWhatADeletedPodLeavesGoesToTheFirstInLine(t *testing.T) {
 		9:  "again:Pending big:Pending leaving:Releasing one:Binding stays:Running", // in addition to what is promised, and what still runs
 		10: "again:Pending big:Binding leaving:Releasing one:Pending stays:Running",
 	} {
-		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
-		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(4) }).queue("theirs", "org", nil)
-		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(4)), deleted(newPod("leaving", "n1", cpu(2))))
+		s := besideLeaving(limit, 4, 4, 2)
 		s.job("j", "ours", inqueue, nil, newPod("big", "", cpu(4)))
 		s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(2))).job("l", "theirs", inqueue, nil, newPod("one", "", cpu(1)))
 		expectStatuses(t, s.act(t), want)
@@ -101,9 +115,7 @@ func TestAGangIsPromisedItsMinimum(t *testing.T) {
 		// For pods beyond the minimum, nothing is kept.
 		10: "again:Pending big1:Binding big2:Binding leaving:Releasing stays:Running",
 	} {
-		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
-		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(4) }).queue("theirs", "org", nil)
-		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(4)), deleted(newPod("leaving", "n1", cpu(2))))
+		s := besideLeaving(limit, 4, 4, 2)
 		s.job("j", "ours", inqueue, nil, newPod("big1", "", cpu(2)), newPod("big2", "", cpu(2)))
 		s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(1)))
 		expectStatuses(t, s.act(t), want)
@@ -113,13 +125,8 @@ func TestAGangIsPromisedItsMinimum(t *testing.T) {
 // TestAGangIsPromisedItsPodsOfHighestPriority: what is promised leaves room for another job, which the third pod would take.
 func TestAGangIsPromisedItsPodsOfHighestPriority(t *testing.T) {
 	for range 5 { // pods are in a map
-		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(8)))
-		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(8) }).queue("theirs", "org", nil)
-		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(2)), deleted(newPod("leaving", "n1", cpu(5))))
-		gang := []*corev1.Pod{newPod("first", "", cpu(2)), newPod("second", "", cpu(2)), newPod("third", "", cpu(4))}
-		for i, pod := range gang {
-			pod.Spec.Priority = ptr.To(int32(10 - i))
-		}
+		s := besideLeaving(8, 8, 2, 5)
+		gang := ofFallingPriority(newPod("first", "", cpu(2)), newPod("second", "", cpu(2)), newPod("third", "", cpu(4)))
 		s.job("j", "ours", inqueue, nil, gang...).PodGroups[1].Spec.MinMember = 2
 		s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(1)))
 		expectStatuses(t, s.act(t), "again:Binding first:Pending leaving:Releasing second:Pending stays:Running third:Pending")
@@ -133,13 +140,8 @@ func TestAGangIsPromisedPodsThatCanStartIt(t *testing.T) {
 		"one is gated":     gated(newPod("second", "", cpu(2))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(6)))
-			s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(6) }).queue("theirs", "org", nil)
-			s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(2)), deleted(newPod("leaving", "n1", cpu(3))))
-			gang := []*corev1.Pod{newPod("first", "", cpu(2)), second, newPod("third", "", cpu(2))}
-			for i, pod := range gang {
-				pod.Spec.Priority = ptr.To(int32(10 - i))
-			}
+			s := besideLeaving(6, 6, 2, 3)
+			gang := ofFallingPriority(newPod("first", "", cpu(2)), second, newPod("third", "", cpu(2)))
 			s.job("j", "ours", inqueue, nil, gang...).PodGroups[1].Spec.MinMember = 2
 			s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(1)))
 			expectStatuses(t, s.act(t), "again:Pending first:Pending leaving:Releasing second:Pending stays:Running third:Pending")
@@ -158,9 +160,7 @@ func TestAGangIsPromisedNothingIfItsMinimumHasNoRoom(t *testing.T) {
 		8: "big1:Pipelined big2:Pending big3:Pending leaving:Releasing small:Binding stays:Running",
 		9: "big1:Pending big2:Pending big3:Pending leaving:Releasing small:Pending stays:Running",
 	} {
-		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
-		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(4) }).queue("theirs", "org", nil)
-		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(3)), deleted(newPod("leaving", "n1", cpu(2))))
+		s := besideLeaving(limit, 4, 3, 2)
 		s.job("j", "ours", inqueue, nil, newPod("big1", "", cpu(2)), newPod("big2", "", cpu(2)), newPod("big3", "", cpu(2)))
 		s.job("k", "theirs", inqueue, nil, newPod("small", "", cpu(3)))
 		expectStatuses(t, s.act(t), want)

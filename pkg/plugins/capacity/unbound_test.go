@@ -125,11 +125,9 @@ func TestAPodThatNamesItsNodeIsCharged(t *testing.T) {
 		c.only(name, "q", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "n1", corev1.PodRunning })
 	}
 	c.single("waits", "q")
-	c.turn()
-	c.expectPlaces("a@n1 b@n1 c@n1 waits@")
+	c.expectTurn("a@n1 b@n1 c@n1 waits@")
 	for _, name := range []string{"a", "b"} {
 		c.deletePod(c.pods.named(name))
 	}
-	c.turn()
-	c.expectPlaces("c@n1 waits@n1")
+	c.expectTurn("c@n1 waits@n1")
 }
