@@ -161,6 +161,25 @@ var _ = Describe("What a claim requests", func() {
 			"Queue <%s> has insufficient <%s/memory> quota: requested <10GiB>, total would be <60GiB>, but capability is <55GiB>", queue, class))
 	})
 
+	It("does not grow by negative requests, which Kubernetes allows for devices without a policy", func(ctx context.Context) {
+		class := f.model(ctx, "gpu")
+		shared := device("gpu", "gpu", bytes("80Gi"))
+		shared.AllowMultipleAllocations = ptr.To(true)
+		f.node(ctx, "n", shared)
+		queue := f.queue(ctx, "team", "root", limit(class, 8, "memory", "40Gi"))
+		for name, quantity := range map[string]string{"less": "-1000Gi", "slow": "-1e999999999"} {
+			f.template(ctx, name, sized(exactly(class, 1), "memory", quantity))
+			f.submit(ctx, elastic(name, queue, 1, name))
+			f.expectPodWarnings(ctx, name, 1, "GetTaskRequestResourceFailed", "it requests a negative amount of capacity memory: request 0 or more")
+		}
+		f.template(ctx, "some", sized(exactly(class, 1), "memory", "30Gi"))
+		f.submit(ctx, elastic("some", queue, 2, "some"))
+		f.expectRunning(ctx, "some", 1)
+		f.expectPodWarnings(ctx, "some", 1, "InsufficientScalarQuota", fmt.Sprintf(
+			"Queue <%s> has insufficient <%s/memory> quota: requested <30GiB>, total would be <60GiB>, but capability is <40GiB>", queue, class))
+		expectAllocated(ctx, queue, class+"/count", 1, class+"/memory", "30Gi")
+	})
+
 	It("is the capacity of the partition for partitions of a device", func(ctx context.Context) {
 		class := f.model(ctx, "mig")
 		partition := func(name, size string) resourcev1.Device {
