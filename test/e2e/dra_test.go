@@ -169,8 +169,8 @@ var _ = Describe("What a claim requests", func() {
 		queue := f.queue(ctx, "team", "root", limit(class, 8, "memory", "40Gi"))
 		for name, quantity := range map[string]string{"less": "-1000Gi", "slow": "-1e999999999"} {
 			f.template(ctx, name, sized(exactly(class, 1), "memory", quantity))
-			f.submit(ctx, elastic(name, queue, 1, name))
-			f.expectPodWarnings(ctx, name, 1, "GetTaskRequestResourceFailed", "it requests a negative amount of capacity memory: request 0 or more")
+			f.submit(ctx, gang(name, queue, 1).fromTemplate(name))
+			f.expectNotEnqueued(ctx, name, "GetTaskRequestResourceFailed", "it requests a negative amount of capacity memory: request 0 or more")
 		}
 		f.template(ctx, "some", sized(exactly(class, 1), "memory", "30Gi"))
 		f.submit(ctx, elastic("some", queue, 2, "some"))
