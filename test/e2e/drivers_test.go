@@ -134,7 +134,7 @@ var _ = It("A GPU of NVIDIA's driver with a taint goes only to a claim that tole
 		must(f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(request)}, metav1.CreateOptions{}))
 	}
 	f.pod(ctx, "careful", "default", using("careful"))
-	Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, f.namespace, "reason=InsufficientDevices,involvedObject.name=careful").ShouldNot(BeEmpty())
+	Eventually(eventsFrom).WithContext(ctx).WithArguments(ctx, f.kube, f.namespace, "reason=InsufficientDevices,involvedObject.name=careful").ShouldNot(BeEmpty())
 	f.pod(ctx, "tolerant", "default", using("tolerant"))
 	f.expectPodRuns(ctx, "tolerant")
 }, NodeTimeout(4*timeout))

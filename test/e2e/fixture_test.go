@@ -228,7 +228,13 @@ func (f *fixture) expectSucceeded(ctx context.Context, name string, n int) {
 }
 
 // eventsIn returns "reason: message" of each event in a namespace that a field selector selects.
-func eventsIn(ctx context.Context, namespace, selector string) (all []string) {
+func eventsIn(ctx context.Context, namespace, selector string) []string {
+	GinkgoHelper()
+	return eventsFrom(ctx, kube, namespace, selector)
+}
+
+// eventsFrom is eventsIn for any cluster.
+func eventsFrom(ctx context.Context, kube kubernetes.Interface, namespace, selector string) (all []string) {
 	GinkgoHelper()
 	for _, e := range must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: selector})).Items {
 		all = append(all, e.Reason+": "+e.Message)

@@ -63,7 +63,7 @@ var _ = DescribeTable("A cluster that serves only an older version of resource.k
 		Equal(map[string]float64{"gpu/count": 2, "gpu/memory": 160 << 30}))
 
 	f.pod(ctx, "second", "team", using("second"))
-	Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, f.namespace, "reason=InsufficientScalarQuota").
+	Eventually(eventsFrom).WithContext(ctx).WithArguments(ctx, f.kube, f.namespace, "reason=InsufficientScalarQuota").
 		Should(ContainElement("InsufficientScalarQuota: " + insufficient("team", "gpu", 2, 4, 3)))
 },
 	Entry("v1beta2", "v1beta2"),

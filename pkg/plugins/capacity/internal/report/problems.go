@@ -100,8 +100,11 @@ func (r *Reporter) DeviceConflicts(conflicts []dra.Conflict) {
 	r.notifiedConflicts = told
 }
 
-// QuotaRestoredReason is the reason of an event on a queue whose spec.dra the scheduler has restored.
-const QuotaRestoredReason = "QuotaRestored"
+// Reasons of events on queues.
+const (
+	// QuotaRestoredReason says that the scheduler has restored spec.dra.
+	QuotaRestoredReason = "QuotaRestored"
+)
 
 // quotaFieldServed has no value until the first answer of the API server.
 var quotaFieldServed = gaugeVector(metric.QuotaFieldServed)
@@ -151,8 +154,11 @@ func (r *Reporter) LogReclaim(fault problems.ReclaimFault, idle bool) {
 	}
 }
 
-// ChargedToRootReason is the reason of an event on a pod that is charged to root, because the queue that it came from is not known.
-const ChargedToRootReason = "ChargedToRoot"
+// Reasons of events on pods that run.
+const (
+	// ChargedToRootReason says that a pod is charged to root, because the queue that it came from is not known.
+	ChargedToRootReason = "ChargedToRoot"
+)
 
 var unattributedPods = promauto.NewGauge(metric.UnattributedPods.GaugeOpts())
 
