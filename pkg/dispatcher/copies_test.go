@@ -175,3 +175,25 @@ func TestReplicasThatMoveBetweenTasksEndFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestAPolicyThatDividesNoMoreKeepsTheCharge: each cluster has few replicas of the former placement, and all together have more than one copy of the
+// smaller workload.
+func TestAPolicyThatDividesNoMoreKeepsTheCharge(t *testing.T) {
+	for seed := range uint64(8) {
+		w := newQueueWorld(t, seed, 3, true)
+		w.deploy("web", 3, "m1")
+		w.policies["ns/web-deployment"] = &policyv1alpha1.Placement{
+			ClusterAffinity:   &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1", "m2"}},
+			ReplicaScheduling: &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided},
+		}
+		w.pass(15)
+		w.scaleTo(deployments, "ns/web", 2)
+		w.sendTo("ns/web-deployment", "m1", "m2")
+		w.pass(60)
+		w.deploy("other", 1, "m3")
+		w.pass(30)
+		if runs := w.runs(); runs > 3 {
+			t.Errorf("seed %d: %d cores run in a queue of 3", seed, runs)
+		}
+	}
+}

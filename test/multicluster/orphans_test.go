@@ -7,6 +7,7 @@ package multicluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -36,6 +37,30 @@ var orphanScenarios = []scenario{
 				f.expectNotified(ctx, deployments, "web", "GrowthHeld", "has 2 of its pods that end")
 				f.expectRunning(ctx, "web", 3)
 			}
+		},
+	},
+	{
+		name: "a Deployment that takes the place of one that was deleted without its binding does not run before Karmada has noticed",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.deployment(ctx, workload{name: "web", queue: team, pods: 1})
+			f.expectRunning(ctx, "web", 1)
+			f.orphan(ctx, "deployments", "web")
+			large := deploymentOf(workload{name: "web", queue: team, pods: 1, requests: cores("60")})
+			large.Labels = map[string]string{"resourcetemplate.karmada.io/claimed-by": "nobody"} // Karmada's detector ignores it
+			_, err := hub.kube.AppsV1().Deployments(f.namespace).Create(ctx, large, metav1.CreateOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.Expect(f.binding(ctx, deployments, "web").Annotations).To(HaveKeyWithValue("volcano.sh/hold", ContainSubstring("Growing")))
+			again := fmt.Sprintf(`{"spec":{"rescheduleTriggeredAt":%q}}`, metav1.Now().UTC().Format(time.RFC3339)) // Karmada makes the Works again
+			_, err = karmada.WorkV1alpha2().ResourceBindings(f.namespace).Patch(ctx, "web-deployment", types.MergePatchType, []byte(again), metav1.PatchOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			Consistently(func() (all []string) {
+				for _, pod := range f.allPods(ctx, "web") {
+					all = append(all, pod.Spec.Containers[0].Resources.Requests.Cpu().String())
+				}
+				return all
+			}).WithContext(ctx).Should(Equal([]string{"1"}))
+			f.Expect(karmada.WorkV1alpha2().ResourceBindings(f.namespace).Delete(ctx, "web-deployment", metav1.DeleteOptions{})).To(Succeed())
 		},
 	},
 	{

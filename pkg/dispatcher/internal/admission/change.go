@@ -8,6 +8,7 @@ import (
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -20,10 +21,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// change is an update of a workload.
+// change is an update of a workload, or a new one.
 type change struct {
-	group         string
+	group string
+	// before is the same as after if the workload is new.
 	before, after *workload.Template
+	isNew         bool
 	// unreadable says why the needs of the workload after the update are unknown.
 	unreadable error
 	// dryRun says that the update is not stored.
@@ -35,15 +38,21 @@ func (w *Workloads) changeOf(ctx context.Context, req ctrladmission.Request) (*c
 	if req.SubResource == "scale" {
 		return w.scaled(ctx, req)
 	}
-	before, err := decode[runtime.Object](req.OldObject.Raw)
-	if err != nil {
-		return nil, err
-	}
 	after, err := decode[runtime.Object](req.Object.Raw)
 	if err != nil {
 		return nil, err
 	}
-	return w.between(before, after)
+	before := after
+	if req.Operation != admissionv1.Create {
+		if before, err = decode[runtime.Object](req.OldObject.Raw); err != nil {
+			return nil, err
+		}
+	}
+	c, err := w.between(before, after)
+	if c != nil {
+		c.isNew = req.Operation == admissionv1.Create
+	}
+	return c, err
 }
 
 func (w *Workloads) between(before, after runtime.Object) (*change, error) {
@@ -160,10 +169,14 @@ func (c *change) given(state *binding.State) (notes []string) {
 // isOf reports whether a binding belongs to the workload. A batch Job and a Volcano Job of the same name would have the same
 // binding. Karmada gives it to the first one.
 func (c *change) isOf(rb *workv1alpha2.ResourceBinding) bool {
+	return c.hasNameOf(rb) && (rb.Spec.Resource.UID == "" || rb.Spec.Resource.UID == c.after.UID)
+}
+
+// hasNameOf reports whether the workload is, or takes the place of, the object of a binding.
+func (c *change) hasNameOf(rb *workv1alpha2.ResourceBinding) bool {
 	object := &rb.Spec.Resource
 	group, err := schema.ParseGroupVersion(object.APIVersion)
-	return err == nil && group.Group == c.group && object.Kind == c.after.Kind && object.Name == c.after.Name &&
-		(object.UID == "" || object.UID == c.after.UID)
+	return err == nil && group.Group == c.group && object.Kind == c.after.Kind && object.Name == c.after.Name
 }
 
 func (c *change) name() string {

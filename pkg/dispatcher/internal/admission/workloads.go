@@ -26,10 +26,10 @@ import (
 // WorkloadsPath is where the webhook configuration finds Workloads.
 const WorkloadsPath = "/validate-workload"
 
-// Workloads is the validating webhook for updates of the objects that bindings propagate.
+// Workloads is the validating webhook for the objects that bindings propagate.
 //
 // It reads the binding from the API server and not from a cache, because the binding may have been granted room a moment ago. Only
-// objects that may need more than before cost this request.
+// new objects, and those that may need more than before, cost this request.
 type Workloads struct {
 	// SchedulerNames is the field of the configuration.
 	SchedulerNames []string
@@ -55,7 +55,7 @@ func (w *Workloads) Handle(ctx context.Context, req ctrladmission.Request) ctrla
 	if err != nil {
 		return ctrladmission.Errored(http.StatusInternalServerError, err)
 	}
-	if c == nil || c.needsNoMore() {
+	if c == nil || !c.isNew && c.needsNoMore() {
 		return ctrladmission.Allowed("")
 	}
 	c.dryRun = ptr.Deref(req.DryRun, false)
@@ -81,7 +81,12 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 	}
 	state := binding.Read(rb, nil)
 	granted := has(rb, binding.GrantAnnotation)
-	if !c.isOf(rb) || state.Deleting || !granted && !has(rb, binding.HoldAnnotation) {
+	switch {
+	case state.Deleting, !granted && !has(rb, binding.HoldAnnotation):
+		return ctrladmission.Allowed(""), nil
+	case c.hasNameOf(rb) && !c.isOf(rb):
+		return w.holdFormer(ctx, c, rb, &state)
+	case !c.isOf(rb):
 		return ctrladmission.Allowed(""), nil
 	}
 	response := ctrladmission.Allowed("")
@@ -112,6 +117,28 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 		return response, nil
 	}
 	return response, w.Patch(ctx, rb, patch)
+}
+
+// holdFormer keeps an object from clusters that takes the place of one with a grant. Karmada makes Works from the object that has the name, whichever that is,
+// as soon as something of the binding changes, and users can keep it from noticing that the object is another one.
+func (w *Workloads) holdFormer(ctx context.Context, c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) (ctrladmission.Response, error) {
+	if !has(rb, binding.GrantAnnotation) || state.Hold != nil && !state.Hold.PlacementOnly {
+		return ctrladmission.Allowed(""), nil // no cluster gets anything
+	}
+	hold := binding.Hold{Ends: true}
+	if state.Grant != nil {
+		hold.Queue = state.Grant.Queue
+	}
+	change := &binding.Change{}
+	if state.Change != nil {
+		change = state.Change
+	}
+	change.Time = metav1.NewTime(w.Now())
+	response := ctrladmission.Allowed("").WithWarnings(fmt.Sprintf("%s waits until the pods of the one that had this name before have ended", c.name()))
+	if c.dryRun {
+		return response, nil
+	}
+	return response, w.Patch(ctx, rb, binding.PatchHoldGrowth(rb, state.Hold, hold, change))
 }
 
 // ends reports whether pods that an earlier change replaced may still end beside new ones. The earlier change was admitted since the

@@ -83,6 +83,9 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 	runsAndChanges := newBinding(granting, on("m1", 2), changing)
 	waitsForEnds := newBinding(granting, on("m1", 2), held(`{"reason":"Growing","queue":"research","dispatching":true,"ends":true}`), dispatching, changing)
 	const ends = "Deployment team/web: pods that it had before an earlier change may still end. What runs stays as it is until they have"
+	const another = "Deployment team/web waits until the pods of the one that had this name before have ended"
+	heldForAnother := newBinding(granting, on("m1", 2), held(`{"reason":"Growing","queue":"research","dispatching":true,"ends":true}`), dispatching, annotated(binding.ChangeAnnotation, `{"replaces":"","time":"2026-05-01T12:00:00Z"}`))
+	creating := func(r *ctrladmission.Request) { r.Operation, r.OldObject.Raw = admissionv1.Create, nil }
 	const grows = "Deployment team/web: it needs more than it was granted: 2 of cpu more. What runs stays as it is until the queue has room for the change"
 	for _, c := range []struct {
 		name           string
@@ -160,7 +163,17 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 		{name: "a binding that cannot be read refuses the update", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs, readErr: errors.New("connection refused")},
 			reads: 1, denied: "cannot read its ResourceBinding: connection refused. Try again", code: 500},
 		{name: "a Job is not held for a Volcano Job of its name", before: batchJob(2), after: batchJob(4), with: controlPlane{binding: newBinding(ofJob, granting)}, reads: 1},
-		{name: "nor for an object that had its name before", before: deployment(2, recreated), after: deployment(4, recreated), with: controlPlane{binding: runs}, reads: 1},
+		{name: "an object that takes the place of one that runs is held, as soon as it is created", after: deployment(4, recreated), with: controlPlane{binding: runs},
+			request: creating, want: heldForAnother, reads: 1, patches: 1, warnings: []string{another}},
+		{name: "also in a dry run, which writes nothing", after: deployment(4, recreated), with: controlPlane{binding: runs},
+			request: func(r *ctrladmission.Request) { creating(r); r.DryRun = ptr.To(true) }, reads: 1, warnings: []string{another}},
+		{name: "or when it is changed, if it was created without the webhook", before: deployment(2, recreated), after: deployment(4, recreated), with: controlPlane{binding: runs},
+			want: heldForAnother, reads: 1, patches: 1, warnings: []string{another}},
+		{name: "one that takes the place of one that is held already, is held", after: deployment(4, recreated), request: creating,
+			with: controlPlane{binding: newBinding(granting, on("m1", 2), held(growing), dispatching)}, reads: 1},
+		{name: "and one of one that waits", after: deployment(4, recreated), request: creating, with: controlPlane{binding: newBinding(held(waiting))}, reads: 1},
+		{name: "a new object without a binding costs one request", after: deployment(4), request: creating, reads: 1},
+		{name: "a new Job does not take the place of a Volcano Job of its name", after: batchJob(4), request: creating, with: controlPlane{binding: newBinding(ofJob, granting)}, reads: 1},
 		{name: "kubectl scale is held", before: scale(2), after: scale(4), with: controlPlane{binding: runs, object: deployment(2)}, request: scaling,
 			want: heldForGrowth, reads: 2, patches: 1, warnings: []string{grows}},
 		{name: "kubectl scale to less costs no request", before: scale(4), after: scale(2), with: controlPlane{binding: runs}, request: scaling},
