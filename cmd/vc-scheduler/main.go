@@ -25,6 +25,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
 	"github.com/devicequota/devicequota/pkg/plugins/crossquota"
+	"github.com/devicequota/devicequota/pkg/plugins/nodeorder"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
 	"github.com/devicequota/devicequota/pkg/scheduler"
 	"github.com/devicequota/devicequota/pkg/version"
@@ -41,6 +42,7 @@ func main() {
 	}
 	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(capacity.Name, capacity.CardName))
 	framework.RegisterPluginBuilder(crossquota.Name, crossquota.NewBuilder())
+	framework.RegisterPluginBuilder(nodeorder.Name, nodeorder.New)
 	for _, action := range plugins.Actions() {
 		framework.RegisterAction(action)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/clusterstate"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
 	"github.com/devicequota/devicequota/pkg/plugins/crossquota"
+	"github.com/devicequota/devicequota/pkg/plugins/nodeorder"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
 	"github.com/devicequota/devicequota/pkg/scheduler"
 	"github.com/devicequota/devicequota/pkg/simulation/internal/apiserver"
@@ -89,6 +90,7 @@ func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
 	}
 	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(capacity.Name, capacity.CardName))
 	framework.RegisterPluginBuilder(crossquota.Name, crossquota.NewBuilder())
+	framework.RegisterPluginBuilder(nodeorder.Name, nodeorder.New)
 	for _, action := range r.plugins.Actions() {
 		framework.RegisterAction(action)
 	}

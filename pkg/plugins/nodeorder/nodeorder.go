@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodeorder is upstream's plugin nodeorder, which parses the preferred node affinity of a pod once in a session.
+package nodeorder
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/nodeorder"
+)
+
+// Name is the plugin's name in the scheduler's configuration.
+const Name = nodeorder.PluginName
+
+// New returns the plugin. It is a framework.PluginBuilder.
+func New(arguments framework.Arguments) framework.Plugin {
+	return &parsing{Plugin: nodeorder.New(arguments)}
+}
+
+// parsing is upstream's plugin. Upstream's calls the scores of Kubernetes without their PreScore, so that they parse the affinity for each node. A long
+// one takes milliseconds.
+type parsing struct{ framework.Plugin }
+
+// OnSessionOpen implements framework.Plugin.
+func (p *parsing) OnSessionOpen(ssn *framework.Session) {
+	p.Plugin.OnSessionOpen(ssn)
+	upstream, ok := p.Plugin.(*nodeorder.NodeOrderPlugin)
+	if !ok {
+		return
+	}
+	affinity, err := nodeaffinity.New(context.TODO(), &config.NodeAffinityArgs{AddedAffinity: &corev1.NodeAffinity{}}, upstream.Handle, feature.Features{})
+	if err != nil {
+		klog.ErrorS(err, "Node affinity is parsed for each node")
+		return
+	}
+	states := newStates(affinity.(k8sframework.PreScorePlugin))
+	ssn.AddNodeOrderFn(Name, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+		return upstream.NodeOrderFn(task, node, ssn.NodeMap[node.Name], states.of(task.Pod))
+	})
+}
+
+// states has the parsed affinity of pods. Nodes are scored in parallel.
+type states struct {
+	affinity k8sframework.PreScorePlugin
+	known    sync.Map
+}
+
+func newStates(affinity k8sframework.PreScorePlugin) *states { return &states{affinity: affinity} }
+
+func (s *states) of(pod *corev1.Pod) *k8sframework.CycleState {
+	parse := sync.OnceValue(func() *k8sframework.CycleState {
+		state := k8sframework.NewCycleState()
+		s.affinity.PreScore(context.TODO(), state, pod, nil) // Score returns its error again
+		return state
+	})
+	known, _ := s.known.LoadOrStore(pod, parse)
+	return known.(func() *k8sframework.CycleState)()
+}
