@@ -43,11 +43,22 @@ func newPods(cache *schedulercache.SchedulerCache) (*pods, error) {
 	return p, nil
 }
 
+// topologyDecision is what Volcano's plugin numaaware decided for a pod that it binds. Volcano reads the annotation of every pod while it holds the lock of
+// its cache. Quantities such as 1e-9999999 take it minutes, and unknown names end it.
+const topologyDecision = "volcano.sh/topology-decision"
+
 func (p *pods) notice(object any) (any, error) {
-	if pod, known := object.(*corev1.Pod); known && requests.MoreThanContainers(pod) {
+	pod, known := object.(*corev1.Pod)
+	if !known {
+		return object, nil
+	}
+	if requests.MoreThanContainers(pod) {
 		p.delivered.Store(true)
 	}
-	return object, nil
+	if pod.Spec.NodeName == "" {
+		delete(pod.Annotations, topologyDecision) // it is not bound, so that its user wrote it
+	}
+	return pod, nil
 }
 
 // Snapshot returns a snapshot with the full requests of pods. It must not be called concurrently.

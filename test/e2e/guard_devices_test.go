@@ -47,12 +47,8 @@ func guardOfDevices() {
 		return "topologySpreadConstraints: [" + strings.Join(all, ", ") + "], "
 	}
 	preferring := func(labels int) string {
-		all := make([]string, labels)
-		for i := range all {
-			all[i] = fmt.Sprintf("l%d: x", i)
-		}
 		return "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: k, labelSelector: {matchLabels: {" +
-			strings.Join(all, ", ") + "}}}}]}}, "
+			strings.Join(numbered("l%d: x", labels), ", ") + "}}}}]}}, "
 	}
 
 	DescribeTable("lets only Volcano hand them out:", func(ctx context.Context, j judged) { j.check(ctx) },
@@ -97,6 +93,12 @@ func guardOfDevices() {
 			}
 			return entries
 		}(),
+		Entry("a pod with an affinity to many nodes", nobodyBut("more than 16 terms of nodeAffinity", attempt{create: asPod(template("", forVolcanos+onNodes(257)))})),
+		Entry("a pod with an affinity to some nodes", everybody(attempt{create: asPod(template("", forVolcanos+onNodes(256)))})),
+		Entry("a pod of many containers", nobodyBut("more than 256 containers", attempt{create: asPod(template("", forVolcanos+"initContainers: ["+strings.Join(initContainers(256), ", ")+"]"))})),
+		Entry("a pod of some containers", everybody(attempt{create: asPod(template("", forVolcanos+"initContainers: ["+strings.Join(initContainers(255), ", ")+"]"))})),
+		Entry("a Service that selects by many labels", nobodyBut("selects pods by more than 16 labels", attempt{create: service(17)})),
+		Entry("a Service that selects by some labels", everybody(attempt{create: service(16)})),
 		Entry("a PodGroup that is critical for the cluster", ordinary(attempt{create: podGroup("default, priorityClassName: system-cluster-critical", "")})),
 		Entry("a PodGroup that becomes critical for its nodes", ordinary(attempt{existing: podGroup("default", ""), patch: "spec: {priorityClassName: system-node-critical}"})),
 		Entry("a PodGroup that is not critical", everybody(attempt{create: podGroup("default, priorityClassName: ''", "")})),
@@ -125,6 +127,27 @@ func guardOfDevices() {
 		Entry("a binding", judged{attempt{subresource: "binding", create: binding}, nil, map[string]string{member: mayNotBind, stranger: mayNotBind}}),
 		Entry("a binding of the old form", judged{attempt{create: binding}, nil, map[string]string{member: mayNotBind, stranger: mayNotBind}}),
 	)
+}
+
+// onNodes is an affinity to a number of nodes.
+func onNodes(n int) string {
+	return "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: host, operator: In, values: [" +
+		strings.Join(numbered("n%d", n), ", ") + "]}]}}]}}, "
+}
+
+func initContainers(n int) []string { return numbered("{name: c%d, image: i}", n) }
+
+// service returns a Service that selects pods by a number of labels.
+func service(labels int) string {
+	return "apiVersion: v1\nkind: Service\nspec: {ports: [{port: 80}], selector: {" + strings.Join(numbered("l%d: x", labels), ", ") + "}}"
+}
+
+func numbered(format string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(format, i)
+	}
+	return all
 }
 
 func guardOfRecords() {
@@ -158,6 +181,11 @@ func guardOfRecords() {
 		Entry("another annotation of a pod that has a node", everybody(attempt{existing: running("volcano.sh/card.name: A"), patch: "metadata: {annotations: {a: b}}"})),
 		Entry("the record on a pod", onlyTheScheduler("only the scheduler writes the annotations volcano.sh/charged-queue", attempt{existing: running(""),
 			patch: "metadata: {annotations: {volcano.sh/charged-queue: root/other}}"})),
+		Entry("what Volcano decided about the topology of a pod", onlyTheScheduler("only the scheduler writes the annotation volcano.sh/topology-decision",
+			attempt{existing: running("a: b"), patch: `metadata: {annotations: {volcano.sh/topology-decision: '{"numa":{"0":{"cpu":"1e-20000000"}}}'}}`})),
+		Entry("more annotations of a pod than can be counted", onlyTheScheduler("a pod has at most 1000 annotations",
+			attempt{existing: running("a: b"), patch: "metadata: {annotations: {" + strings.Join(numbered("a%d: ''", 1000), ", ") + "}}"})),
+		Entry("many annotations of a pod", everybody(attempt{existing: running("a: b"), patch: "metadata: {annotations: {" + strings.Join(numbered("a%d: ''", 999), ", ") + "}}"})),
 		Entry("annotations of a pod that leave no room for its record", onlyTheScheduler("the annotations of a pod may have 128 KiB",
 			attempt{existing: running("a: b"), patch: "metadata: {annotations: {long: " + strings.Repeat("é", 64<<10) + "}}"})),
 		Entry("annotations of a pod that leave it room", everybody(attempt{existing: running("a: b"), patch: "metadata: {annotations: {long: " + strings.Repeat("é", 63<<10) + "}}"})),

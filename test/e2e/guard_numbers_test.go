@@ -5,6 +5,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +53,26 @@ func guardOfNumbers() {
 		Entry("minimums of some tasks", everybody(attempt{existing: group, patch: tasks(1000)})),
 		Entry("minimums of many resources", nobody("has more than 1000 entries in minTaskMember or minResources", attempt{existing: group, patch: resources(1001)})),
 		Entry("minimums of some resources", everybody(attempt{existing: group, patch: resources(1000)})),
+	)
+	const waste = "has a quantity that takes Volcano long to read"
+	task := func(kind, spec string) attempt {
+		return attempt{create: volcanoJobs[kind]("minAvailable: 1\nschedulerName: volcano\ntasks: [{name: t, replicas: 1, template: {spec: {" + spec + "}}}]")}
+	}
+	asking := func(quantity string) string {
+		return "containers: [{name: main, image: i, resources: {requests: {cpu: '" + quantity + "'}}}]"
+	}
+	DescribeTable("lets nobody write quantities in pods of Volcano's Jobs that take long to read:", func(ctx context.Context, j judged) { j.check(ctx) },
+		func() (entries []TableEntry) {
+			for _, kind := range slices.Sorted(maps.Keys(volcanoJobs)) {
+				entries = append(entries, Entry("a request in a "+kind, nobody(waste, task(kind, asking("1e-9999999")))), Entry("any other in a "+kind, everybody(task(kind, asking("1e-9")))))
+			}
+			return entries
+		}(),
+		Entry("a divisor", nobody(waste, task("Volcano Job", "containers: [{name: main, image: i, env: [{name: a, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: '1e-9999999'}}}]}]"))),
+		Entry("an overhead", nobody(waste, task("Volcano Job", asking("1")+", overhead: {cpu: '1e-9999999'}"))),
+		Entry("the size of a volume", nobody(waste, task("Volcano Job", asking("1")+", volumes: [{name: v, emptyDir: {sizeLimit: '1e-9999999'}}]"))),
+		Entry("a projected divisor", nobody(waste, task("Volcano Job", asking("1")+
+			", volumes: [{name: v, projected: {sources: [{downwardAPI: {items: [{path: a, resourceFieldRef: {containerName: main, resource: limits.cpu, divisor: '1e-9999999'}}]}}]}}]"))),
 	)
 	DescribeTable("lets nobody write numbers that keep the scheduler from reading any object of the kind:", func(ctx context.Context, j judged) { j.check(ctx) },
 		Entry("a quantity", nobody("PodGroup existing has the quantity 1e1.5 of cpu, which Volcano cannot read", attempt{existing: group, patch: `spec: {minResources: {cpu: "1e1.5"}}`})),
