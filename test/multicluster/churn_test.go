@@ -144,8 +144,11 @@ func (c *churn) create(ctx context.Context) (string, error) {
 	if kind == "Job" || kind == "Volcano Job" && c.random.IntN(2) == 0 {
 		w.runFor = time.Duration(1+c.random.IntN(15)) * time.Second
 	}
-	c.workloads[w.name] = &churned{workload: w, kind: kind}
-	return "create " + w.name, c.store(ctx, kind, w)
+	err := c.store(ctx, kind, w)
+	if err == nil {
+		c.workloads[w.name] = &churned{workload: w, kind: kind}
+	}
+	return "create " + w.name, err
 }
 
 func (c *churn) store(ctx context.Context, kind string, w workload) (err error) {
