@@ -55,7 +55,7 @@ func TestEachNameHasAMeaning(t *testing.T) {
 // notOurs are keys of other projects in the code, and one key that no object has.
 var notOurs = []string{
 	"devicequota.io/excluded", "scheduling.volcano.sh/queue-name", "volcano.sh/hierarchy-weights", "volcano.sh/jdb-max-unavailable", "volcano.sh/jdb-min-available",
-	"volcano.sh/network-topology-mode", "volcano.sh/numa-topology-policy", "volcano.sh/qos-level", "volcano.sh/revocable-zone", "volcano.sh/volcano",
+	"volcano.sh/network-topology-mode", "volcano.sh/numa-topology-policy", "volcano.sh/qos-level", "volcano.sh/revocable-zone", "volcano.sh/topology-decision", "volcano.sh/volcano",
 }
 
 func TestEachKeyIsInThePage(t *testing.T) {

@@ -105,3 +105,18 @@ func TestASnapshotLeavesPodsAloneThatCannotBeCounted(t *testing.T) {
 		t.Errorf("resources: %v", task.Resreq)
 	}
 }
+
+// TestVolcanoDoesNotReadTheTopologyThatUsersWrite: only the scheduler writes it, when it binds a pod.
+func TestVolcanoDoesNotReadTheTopologyThatUsersWrite(t *testing.T) {
+	for node, want := range map[string]int{"": 1, "n1": 2} {
+		pod := wholePod("p", node)
+		pod.Annotations = map[string]string{topologyDecision: `{"numa":{"0":{"cpu":"1e-20000000"}}}`, "other": "kept"}
+		object, err := new(pods).notice(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := object.(*corev1.Pod).Annotations; len(got) != want || got["other"] != "kept" {
+			t.Errorf("node %q: %v", node, got)
+		}
+	}
+}
