@@ -5,25 +5,24 @@ package ledger
 // StandIn returns the part that keeps room in queue q for a part that q does not pay for yet. Its holders in q share it. If none is charged, StandIn
 // returns a new one. It changes nothing: charge the result like any other part.
 func (l *Ledger) StandIn(q QueueID, p *Part) *Part {
-	for _, s := range l.standIns(p) {
-		if l.standsIn(s, q) {
-			return s
-		}
+	if s := l.chargedStandIn(q, p); s != nil {
+		return s
 	}
 	return &Part{amounts: p.amounts, standsFor: p}
 }
 
 // PaidFor reports whether a new holder of queue q gets the part without more room: the part is charged, or its stand-in in q is.
 func (l *Ledger) PaidFor(q QueueID, p *Part) bool {
-	if l.Charged(p) {
-		return true
-	}
+	return l.Charged(p) || l.chargedStandIn(q, p) != nil
+}
+
+func (l *Ledger) chargedStandIn(q QueueID, p *Part) *Part {
 	for _, s := range l.standIns(p) {
-		if l.standsIn(s, q) {
-			return true
+		if queue, _, charged := l.Payer(s); charged && queue == q {
+			return s
 		}
 	}
-	return false
+	return nil
 }
 
 func (l *Ledger) standIns(p *Part) []*Part {
@@ -31,11 +30,6 @@ func (l *Ledger) standIns(p *Part) []*Part {
 		return p.charge.standIns // for speed alone: record copies the charge
 	}
 	return l.record(p).standIns
-}
-
-func (l *Ledger) standsIn(s *Part, q QueueID) bool {
-	queue, _, charged := l.Payer(s)
-	return charged && queue == q
 }
 
 // noteStandIn adds a charged stand-in to the part that it stands for, in the place of those that are not charged any more.

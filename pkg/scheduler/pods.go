@@ -43,8 +43,8 @@ func newPods(cache *schedulercache.SchedulerCache) (*pods, error) {
 	return p, nil
 }
 
-// topologyDecision is what Volcano's plugin numaaware decided for a pod that it binds. Volcano reads the annotation of every pod while it holds the lock of
-// its cache. Quantities such as 1e-9999999 take it minutes, and unknown names end it.
+// topologyDecision is the annotation in which Volcano's plugin numaaware records its decision for a pod that it binds. Volcano's cache parses it for every
+// pod, under its lock. A quantity such as 1e-9999999 takes minutes, and an unknown resource makes the scheduler panic.
 const topologyDecision = "volcano.sh/topology-decision"
 
 func (p *pods) notice(object any) (any, error) {

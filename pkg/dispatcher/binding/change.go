@@ -30,6 +30,16 @@ type Change struct {
 	Given []string `json:"given,omitempty"`
 }
 
+// Again returns the record of this update and of another one that was admitted later, and of which only the time is known. The receiver may be nil.
+func (c *Change) Again(now time.Time) *Change {
+	again := Change{}
+	if c != nil {
+		again = *c
+	}
+	again.Time.Time = now
+	return &again
+}
+
 // Annotation returns the text of a ChangeAnnotation.
 func (c *Change) Annotation() string {
 	text, _ := json.Marshal(c) // no field can fail to marshal

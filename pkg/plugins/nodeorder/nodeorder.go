@@ -27,8 +27,8 @@ func New(arguments framework.Arguments) framework.Plugin {
 	return &parsing{Plugin: nodeorder.New(arguments)}
 }
 
-// parsing is upstream's plugin. Upstream's calls the scores of Kubernetes without their PreScore, so that they parse the affinity for each node. A long
-// one takes milliseconds.
+// parsing is upstream's plugin with a PreScore of node affinity. Without it, Kubernetes' score parses the affinity for each node. A long affinity takes
+// milliseconds.
 type parsing struct{ framework.Plugin }
 
 // OnSessionOpen implements framework.Plugin.
@@ -43,7 +43,7 @@ func (p *parsing) OnSessionOpen(ssn *framework.Session) {
 		klog.ErrorS(err, "Node affinity is parsed for each node")
 		return
 	}
-	states := newStates(affinity.(k8sframework.PreScorePlugin))
+	states := &states{affinity: affinity.(k8sframework.PreScorePlugin)}
 	ssn.AddNodeOrderFn(Name, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 		return upstream.NodeOrderFn(task, node, ssn.NodeMap[node.Name], states.of(task.Pod))
 	})
@@ -54,8 +54,6 @@ type states struct {
 	affinity k8sframework.PreScorePlugin
 	known    sync.Map
 }
-
-func newStates(affinity k8sframework.PreScorePlugin) *states { return &states{affinity: affinity} }
 
 func (s *states) of(pod *corev1.Pod) *k8sframework.CycleState {
 	parse := sync.OnceValue(func() *k8sframework.CycleState {

@@ -39,7 +39,7 @@ type withoutDevices struct {
 	framework.Plugin
 	arguments  framework.Arguments
 	allocators []string
-	// volumes is nil if upstream's plugin has not opened the session.
+	// volumes is nil if no volumes are bound.
 	volumes *volumes
 }
 

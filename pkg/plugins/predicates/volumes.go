@@ -5,7 +5,7 @@ package predicates
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -18,48 +18,38 @@ import (
 // start. The session gives them back when it closes: Kubernetes' cache of volumes outlives it.
 type volumes struct {
 	session *framework.Session
-	plugin  *predicates.PredicatesPlugin
-	// nodes has the nodes for which volumes of pods are reserved.
-	nodes map[api.TaskID]string
+	binding k8sframework.ReservePlugin
 }
 
+// keepVolumes returns nil if upstream's plugin binds no volumes.
 func keepVolumes(session *framework.Session, plugin *predicates.PredicatesPlugin) *volumes {
-	v := &volumes{session: session, plugin: plugin, nodes: map[api.TaskID]string{}}
+	binding, found := plugin.ReservePlugins[volumebinding.Name]
+	if !found {
+		return nil
+	}
+	v := &volumes{session: session, binding: binding}
 	session.AddEventHandler(&framework.EventHandler{
 		AllocateFunc: func(event *framework.Event) {
-			if event.Task.Status == api.Pipelined && event.Err == nil && len(event.Task.Pod.Spec.Volumes) > 0 {
-				event.Err = v.reserve(event.Task)
+			if task := event.Task; task.Status == api.Pipelined && event.Err == nil && len(task.Pod.Spec.Volumes) > 0 {
+				event.Err = binding.Reserve(context.TODO(), session.GetCycleState(task.UID), task.Pod, task.NodeName).AsError()
 			}
 		},
-		DeallocateFunc: func(event *framework.Event) {
-			if node, reserved := v.nodes[event.Task.UID]; reserved {
-				v.unreserve(event.Task.UID, event.Task.Pod, node)
-			}
-		},
+		DeallocateFunc: func(event *framework.Event) { v.unreserve(event.Task) },
 	})
 	return v
 }
 
-func (v *volumes) reserve(task *api.TaskInfo) error {
-	binding, found := v.plugin.ReservePlugins[volumebinding.Name]
-	if !found {
-		return nil
+// unreserve does nothing for a pod without reserved volumes.
+func (v *volumes) unreserve(task *api.TaskInfo) {
+	if len(task.Pod.Spec.Volumes) > 0 {
+		v.binding.Unreserve(context.TODO(), v.session.GetCycleState(task.UID), task.Pod, task.NodeName)
 	}
-	v.nodes[task.UID] = task.NodeName
-	return binding.Reserve(context.TODO(), v.session.GetCycleState(task.UID), task.Pod, task.NodeName).AsError()
-}
-
-func (v *volumes) unreserve(id api.TaskID, pod *corev1.Pod, node string) {
-	delete(v.nodes, id)
-	v.plugin.ReservePlugins[volumebinding.Name].Unreserve(context.TODO(), v.session.GetCycleState(id), pod, node)
 }
 
 func (v *volumes) close() {
 	for _, job := range v.session.Jobs {
-		for id, task := range job.TaskStatusIndex[api.Pipelined] {
-			if node, reserved := v.nodes[id]; reserved {
-				v.unreserve(id, task.Pod, node)
-			}
+		for _, task := range job.TaskStatusIndex[api.Pipelined] {
+			v.unreserve(task)
 		}
 	}
 }

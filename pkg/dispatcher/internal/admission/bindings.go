@@ -218,11 +218,7 @@ func left(rb *workv1alpha2.ResourceBinding, grant *binding.Grant) []string {
 
 // noteChange records a change of a workload. The next change waits for the pods that this one ends.
 func (b *Bindings) noteChange(old, rb *workv1alpha2.ResourceBinding) {
-	change := binding.Change{}
-	if before := binding.Read(old, nil).Change; before != nil {
-		change = *before
-	}
-	change.Time.Time = b.Now()
+	change := binding.Read(old, nil).Change.Again(b.Now())
 	rb.Annotations = withEntry(rb.Annotations, binding.ChangeAnnotation, change.Annotation())
 }
 

@@ -129,16 +129,11 @@ func (w *Workloads) holdFormer(ctx context.Context, c *change, rb *workv1alpha2.
 	if state.Grant != nil {
 		hold.Queue = state.Grant.Queue
 	}
-	change := &binding.Change{}
-	if state.Change != nil {
-		change = state.Change
-	}
-	change.Time = metav1.NewTime(w.Now())
 	response := ctrladmission.Allowed("").WithWarnings(fmt.Sprintf("%s waits until the pods of the one that had this name before have ended", c.name()))
 	if c.dryRun {
 		return response, nil
 	}
-	return response, w.Patch(ctx, rb, binding.PatchHoldGrowth(rb, state.Hold, hold, change))
+	return response, w.Patch(ctx, rb, binding.PatchHoldGrowth(rb, state.Hold, hold, state.Change.Again(w.Now())))
 }
 
 // ends reports whether pods that an earlier change replaced may still end beside new ones. The earlier change was admitted since the

@@ -67,31 +67,38 @@ func (s *subject) in(ctx context.Context, member Client) (framework.Left, error)
 			left.Generation = "that its controller has not seen"
 		}
 	}
+	pods, err := s.pods(ctx, member, gvk)
+	left.Pods = int64(len(pods))
+	for i := range pods {
+		if pods[i].DeletionTimestamp != nil {
+			left.Ending++
+		}
+	}
+	return left, err
+}
+
+// pods returns the pods of the object that have not ended.
+func (s *subject) pods(ctx context.Context, member Client, gvk schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
 	options := metav1.ListOptions{FieldSelector: livePhases}
-	pods, err := member.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.namespace).List(ctx, options)
+	all, err := member.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.namespace).List(ctx, options)
 	if err != nil {
-		return left, err
+		return nil, err
 	}
-	isOwn := map[string]bool{} // by the name of a Job
-	for i := range pods.Items {
-		owns := s.owns(gvk, &pods.Items[i])
-		if owns && gvk == workload.CronJob {
-			job := metav1.GetControllerOf(&pods.Items[i]).Name
-			if _, known := isOwn[job]; !known {
-				if isOwn[job], err = s.makes(ctx, member, job); err != nil {
-					return left, err
-				}
-			}
-			owns = isOwn[job]
+	own := slices.DeleteFunc(all.Items, func(pod metav1.PartialObjectMetadata) bool { return !s.owns(gvk, &pod) })
+	if gvk != workload.CronJob {
+		return own, nil
+	}
+	made := map[string]bool{} // by the name of a Job
+	for i := range own {
+		job := metav1.GetControllerOf(&own[i]).Name
+		if _, known := made[job]; known {
+			continue
 		}
-		if owns {
-			left.Pods++
-			if pods.Items[i].DeletionTimestamp != nil {
-				left.Ending++
-			}
+		if made[job], err = s.makes(ctx, member, job); err != nil {
+			return nil, err
 		}
 	}
-	return left, nil
+	return slices.DeleteFunc(own, func(pod metav1.PartialObjectMetadata) bool { return !made[metav1.GetControllerOf(&pod).Name] }), nil
 }
 
 // isSeen reports whether the controller of a StatefulSet has seen the current object. Karmada omits that from the status, which may
