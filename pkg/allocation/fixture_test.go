@@ -125,7 +125,7 @@ func (f *fixture) pick(device resourceapi.Device, request *resourceapi.ExactDevi
 	request.DeviceClassName, request.AllocationMode, request.Count = class.Name, resourceapi.DeviceAllocationModeExactCount, 1
 	asking := claim("asking")
 	asking.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", Exactly: request}}
-	allocator, err := f.pending.Allocator(dra.NewCatalog([]*resourceapi.DeviceClass{class}, []*resourceapi.ResourceSlice{slice}))
+	allocator, _, err := f.pending.Allocator(dra.NewCatalog([]*resourceapi.DeviceClass{class}, []*resourceapi.ResourceSlice{slice}))
 	if err != nil {
 		f.Fatal(err)
 	}

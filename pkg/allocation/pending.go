@@ -35,14 +35,15 @@ func NewPending(reader *Reader) *Pending {
 	return &Pending{reader: reader, claims: map[types.UID]*pendingClaim{}, extended: map[types.UID]*pendingClaim{}}
 }
 
-// Allocator returns an allocator for the devices in a catalog. Devices of allocated and pending claims are in use.
-func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
+// Allocator returns an allocator for the devices in a catalog. Devices of allocated and pending claims are in use. Allocator also returns the
+// allocated claims.
+func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, []*resourceapi.ResourceClaim, error) {
 	// A claim must not change from pending to written between the two reads.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	claims, err := p.reader.Allocated()
 	if err != nil {
-		return nil, fmt.Errorf("list the devices in use: %w", err)
+		return nil, nil, fmt.Errorf("list the devices in use: %w", err)
 	}
 	allocator := p.reader.allocator(catalog)
 	for _, claim := range claims {
@@ -51,7 +52,7 @@ func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	for _, pending := range p.claims {
 		allocator.Take(pending.claim.Status.Allocation)
 	}
-	return allocator, nil
+	return allocator, claims, nil
 }
 
 // Of returns the claim with its pending allocation, or nil. It always returns the same object.

@@ -50,7 +50,7 @@ func (s *Session) NotEvictable() uint64 {
 var anything = dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}
 
 func (s *Session) openEvictable() {
-	allocator, err := s.pending.Allocator(s.Catalog)
+	allocator, _, err := s.pending.Allocator(s.Catalog)
 	if err != nil {
 		klog.ErrorS(err, "Failed to find out which devices evictions make free")
 		return

@@ -179,7 +179,7 @@ func (s *Session) freedBy(leaving []*demand.Pod) []*resourceapi.AllocationResult
 	return freed
 }
 
-// freedSoon returns the unused allocations on a node that the API server still has.
+// freedSoon returns the unused allocations on a node that the allocator counts as in use.
 func (s *Session) freedSoon(node *corev1.Node) []*resourceapi.AllocationResult {
 	if s.unused == nil {
 		s.unused = s.findUnused()
@@ -195,11 +195,7 @@ func (s *Session) freedSoon(node *corev1.Node) []*resourceapi.AllocationResult {
 
 func (s *Session) findUnused() []allocatedClaim {
 	unused := []allocatedClaim{}
-	claims, err := ClaimReader{s.Cache}.Allocated()
-	if err != nil {
-		klog.ErrorS(err, "Failed to list claims")
-	}
-	for _, object := range claims {
+	for _, object := range s.allocated {
 		if !s.Leaving(object) {
 			continue
 		}

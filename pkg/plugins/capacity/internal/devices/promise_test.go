@@ -90,6 +90,18 @@ func TestNobodyElseGetsWhatIsPromised(t *testing.T) {
 	}
 }
 
+// TestWhatIsFreedDuringASessionIsPromised: the pod that had the device of node n1 is gone. Its claim loses the device after the session has read which
+// devices are in use. Otherwise, another pod is evicted in vain.
+func TestWhatIsFreedDuringASessionIsPromised(t *testing.T) {
+	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100"}, claims: []*resourceapi.ResourceClaim{
+		usedBy(on("n1", claim("c", exactly("h100", 1)), "h100-0"), "gone"), claim("wanted", exactly("h100", 1)),
+	}})
+	f.session.Leaving = func(claim *resourceapi.ResourceClaim) bool { return claim.Name == "c" }
+	state := f.preFilter(f.pod("p", "q", "wanted"))
+	f.deallocateClaim("c")
+	f.try(f.session.Promise(state, f.node("n1"), nil))
+}
+
 // TestFilterKnowsWhereEvictionsAreInVain: node n1 has three devices. A pod of a queue has one, and a pod outside of all queues has one.
 func TestFilterKnowsWhereEvictionsAreInVain(t *testing.T) {
 	for _, c := range []struct {

@@ -54,11 +54,13 @@ type Session struct {
 	Config
 	// allocator picks devices. It is nil until a pod needs devices.
 	allocator *dra.Allocator
+	// allocated are the claims whose devices the allocator found in use. Their devices stay in use for the session, whatever happens to the claims.
+	allocated []*resourceapi.ResourceClaim
 	// devicesVersion is the version of the devices just before the allocator read which are in use.
 	devicesVersion uint64
 	// evictable picks devices as if no queue held any.
 	evictable evictable
-	// unused are the claims that are no longer used. It is nil before the first search.
+	// unused are the allocated claims that are no longer used. It is nil before the first search.
 	unused []allocatedClaim
 	// promises are the promises by claim. It is nil if there are none.
 	promises map[types.UID]*promise
@@ -91,7 +93,7 @@ func (s *Session) BeginAnswers() { s.budget = dra.NewBudget(dra.BudgetOfAnswers)
 func (s *Session) openAllocator() (err error) {
 	if s.allocator == nil {
 		s.devicesVersion = s.DevicesVersion()
-		if s.allocator, err = s.pending.Allocator(s.Catalog); err == nil {
+		if s.allocator, s.allocated, err = s.pending.Allocator(s.Catalog); err == nil {
 			s.allocator.Spare(s.conditions.Failed())
 		}
 	}
