@@ -95,8 +95,15 @@ func guardOfDevices() {
 		}(),
 		Entry("a pod with an affinity to many nodes", nobodyBut("more than 16 terms of nodeAffinity", attempt{create: asPod(template("", forVolcanos+onNodes(257)))})),
 		Entry("a pod with an affinity to some nodes", everybody(attempt{create: asPod(template("", forVolcanos+onNodes(256)))})),
-		Entry("a pod of many containers", nobodyBut("more than 256 containers", attempt{create: asPod(template("", forVolcanos+"initContainers: ["+strings.Join(initContainers(256), ", ")+"]"))})),
-		Entry("a pod of some containers", everybody(attempt{create: asPod(template("", forVolcanos+"initContainers: ["+strings.Join(initContainers(255), ", ")+"]"))})),
+		Entry("a pod of many containers", nobodyBut("more than 256 containers", attempt{create: asPod(template("", forVolcanos+many("initContainers", "{name: c%d, image: i}", 256)))})),
+		Entry("a pod of many volumes", nobodyBut("more than 256 containers, volumes", attempt{create: asPod(template("", forVolcanos+many("volumes", "{name: v%d, persistentVolumeClaim: {claimName: c}}", 257)))})),
+		Entry("a pod of many tolerations", nobodyBut("more than 256 containers, volumes, tolerations", attempt{create: asPod(template("", forVolcanos+many("tolerations", "{key: k%d, operator: Exists}", 257)))})),
+		Entry("a pod of many host ports", nobodyBut("hostPorts", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %[1]d1, hostPort: %[1]d1}", 257)+"}]"))})),
+		Entry("a pod of many ports and some volumes", everybody(attempt{create: asPod(template("", forVolcanos+many("volumes", "{name: v%d, emptyDir: {}}", 200)+
+			", initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %d1}", 257)+"}]"))})),
+		Entry("a pod with an affinity to many namespaces", nobodyBut("names more than 256 namespaces", attempt{create: asPod(template("", forVolcanos+
+			"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: k, labelSelector: {}, "+many("namespaces", "n%d", 257)+"}]}}"))})),
+		Entry("a pod of some containers", everybody(attempt{create: asPod(template("", forVolcanos+many("initContainers", "{name: c%d, image: i}", 255)))})),
 		Entry("a Service that selects by many labels", nobodyBut("selects pods by more than 16 labels", attempt{create: service(17)})),
 		Entry("a Service that selects by some labels", everybody(attempt{create: service(16)})),
 		Entry("a PodGroup that is critical for the cluster", ordinary(attempt{create: podGroup("default, priorityClassName: system-cluster-critical", "")})),
@@ -131,11 +138,13 @@ func guardOfDevices() {
 
 // onNodes is an affinity to a number of nodes.
 func onNodes(n int) string {
-	return "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: host, operator: In, values: [" +
-		strings.Join(numbered("n%d", n), ", ") + "]}]}}]}}, "
+	return "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: host, operator: In, " + many("values", "n%d", n) + "}]}}]}}, "
 }
 
-func initContainers(n int) []string { return numbered("{name: c%d, image: i}", n) }
+// many returns a field with a list of n items.
+func many(field, item string, n int) string {
+	return field + ": [" + strings.Join(numbered(item, n), ", ") + "]"
+}
 
 // service returns a Service that selects pods by a number of labels.
 func service(labels int) string {
