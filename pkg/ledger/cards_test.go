@@ -25,12 +25,12 @@ func TestListsOfCards(t *testing.T) {
 		want  string
 	}{
 		{"heir", a, 4, ""},
-		{"heir", a, 5, "Queue <ml> has insufficient <A> quota: requested <5>, total would be <5>, but capability is <4>"},
+		{"heir", a, 5, "Queue <ml> has insufficient <A> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{"heir", b, 1, "Queue <heir> has insufficient <B> quota: requested <1>, total would be <1>, but capability is <0>"},
 		{"heir", late, 1, "Queue <heir> has insufficient <C> quota: requested <1>, total would be <1>, but capability is <0>"},
 		{"own", b, 2, ""},
-		{"own", b, 3, "Queue <own> has insufficient <B> quota: requested <3>, total would be <3>, but capability is <2>"},
-		{"own", a, 5, "Queue <ml> has insufficient <A> quota: requested <5>, total would be <5>, but capability is <4>"},
+		{"own", b, 3, "Queue <own> has insufficient <B> quota: requested <3>, total would be <3>, but capability is <2>; this does not fit even when the queue is empty: ask for less, or for more quota"},
+		{"own", a, 5, "Queue <ml> has insufficient <A> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{"own", late, 1, "Queue <own> has insufficient <C> quota: requested <1>, total would be <1>, but capability is <0>"},
 		{"nothing", a, 1, "Queue <nothing> has insufficient <A> quota: requested <1>, total would be <1>, but capability is <0>"},
 		{"free", a, 100, ""},

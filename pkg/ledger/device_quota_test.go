@@ -30,7 +30,7 @@ func TestWhereADeviceQuotaIsRequiredOnlyListedClassesMayBeUsed(t *testing.T) {
 		want  string
 	}{
 		{"heir", h100, 4, ""},
-		{"heir", h100, 5, "Queue <ml> has insufficient <h100> quota: requested <5>, total would be <5>, but capability is <4>"},
+		{"heir", h100, 5, "Queue <ml> has insufficient <h100> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{"heir", a100, 1, none("heir", "a100")},
 		{"heir", late, 1, none("heir", "late")},
 		{"heir", memory, 100, ""},

@@ -29,7 +29,7 @@ func Example() {
 	refusal, err := l.Fits(research, ledger.Demand{part})
 	fmt.Println(refusal, err)
 	// Output:
-	// Queue <research> has insufficient <nvidia-h100> quota: requested <7>, total would be <7>, but capability is <8>, of which <2> is guaranteed to others <nil>
+	// Queue <research> has insufficient <nvidia-h100> quota: requested <7>, total would be <7>, but capability is <8>, of which <2> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota <nil>
 }
 
 // A claim that two pods share is charged once, to the queue of the first pod. This holds even after that pod has left.

@@ -14,8 +14,8 @@ func TestANestedGuaranteeIsKept(t *testing.T) {
 		organization QueueSpec
 		for5th       string
 	}{
-		{name: "a queue without a guarantee of its own", for5th: "Queue <other> has insufficient <gpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others"},
-		{name: "a queue with a smaller guarantee", organization: QueueSpec{Guarantee: of(1)}, for5th: "Queue <other> has insufficient <gpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others"},
+		{name: "a queue without a guarantee of its own", for5th: "Queue <other> has insufficient <gpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
+		{name: "a queue with a smaller guarantee", organization: QueueSpec{Guarantee: of(1)}, for5th: "Queue <other> has insufficient <gpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "a queue that cannot have more than three", organization: QueueSpec{Capability: of(3)}, for5th: ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -41,8 +41,12 @@ func (r Refusal) String() string {
 		sentence += fmt.Sprintf(", of which <%s> is guaranteed to others", format(r.Guaranteed))
 		verb = "leaves"
 	}
-	if usable, err := r.Limit.Sub(r.Guaranteed); err == nil && r.WouldBe.Cmp(usable) <= 0 {
+	switch usable, err := r.Limit.Sub(r.Guaranteed); {
+	case err != nil:
+	case r.WouldBe.Cmp(usable) <= 0:
 		sentence += fmt.Sprintf(", which %s enough in sum but not for shares of the size that is asked for", verb)
+	case r.Limit.Sign() > 0 && r.Requested.Cmp(usable) > 0:
+		sentence += "; this does not fit even when the queue is empty: ask for less, or for more quota"
 	}
 	return sentence
 }

@@ -23,33 +23,33 @@ func TestRefusalNamesTheNumberThatRefuses(t *testing.T) {
 		want  string
 	}{
 		{name: "the queue's own capability", specs: specs{{Name: "q", Capability: of(gpu, 8)}}, asked: of(gpu, 9),
-			want: "Queue <q> has insufficient <gpu> quota: requested <9>, total would be <9>, but capability is <8>"},
+			want: "Queue <q> has insufficient <gpu> quota: requested <9>, total would be <9>, but capability is <8>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "the parent's capability, a guarantee of a sibling", asked: of(gpu, 5),
 			specs: specs{{Name: "root", Capability: of(gpu, 8)}, {Name: "q", Parent: "root"}, {Name: "other", Parent: "root", Guarantee: of(gpu, 4)}},
-			want:  "Queue <q> has insufficient <gpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others"},
+			want:  "Queue <q> has insufficient <gpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "the cluster's total, a guarantee of a sibling", total: of(cpu, 8), asked: of(cpu, 5),
 			specs: specs{{Name: "q"}, {Name: "other", Guarantee: of(cpu, 4)}},
-			want:  "Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others"},
+			want:  "Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "guarantees at several levels add up", asked: of(gpu, 11),
 			specs: specs{
 				{Name: "root", Capability: of(gpu, 16)},
 				{Name: "ml", Parent: "root"}, {Name: "elsewhere", Parent: "root", Guarantee: of(gpu, 4)},
 				{Name: "q", Parent: "ml"}, {Name: "beside", Parent: "ml", Guarantee: of(gpu, 2)},
 			},
-			want: "Queue <q> has insufficient <gpu> quota: requested <11>, total would be <11>, but capability is <16>, of which <6> is guaranteed to others"},
+			want: "Queue <q> has insufficient <gpu> quota: requested <11>, total would be <11>, but capability is <16>, of which <6> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "a capability between the guarantees", asked: of(gpu, 9),
 			specs: specs{
 				{Name: "root", Capability: of(gpu, 16)},
 				{Name: "ml", Parent: "root", Capability: of(gpu, 10)}, {Name: "elsewhere", Parent: "root", Guarantee: of(gpu, 4)},
 				{Name: "q", Parent: "ml"}, {Name: "beside", Parent: "ml", Guarantee: of(gpu, 2)},
 			},
-			want: "Queue <q> has insufficient <gpu> quota: requested <9>, total would be <9>, but capability is <10>, of which <2> is guaranteed to others"},
+			want: "Queue <q> has insufficient <gpu> quota: requested <9>, total would be <9>, but capability is <10>, of which <2> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "the queue's own guarantee is not taken from it", asked: of(gpu, 7),
 			specs: specs{{Name: "root", Capability: of(gpu, 8)}, {Name: "q", Parent: "root", Guarantee: of(gpu, 2)}, {Name: "other", Parent: "root", Guarantee: of(gpu, 2)}},
-			want:  "Queue <q> has insufficient <gpu> quota: requested <7>, total would be <7>, but capability is <8>, of which <2> is guaranteed to others"},
+			want:  "Queue <q> has insufficient <gpu> quota: requested <7>, total would be <7>, but capability is <8>, of which <2> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "a guarantee that is not covered", asked: of(gpu, 21),
 			specs: specs{{Name: "root", Capability: of(gpu, 10)}, {Name: "q", Parent: "root", Guarantee: of(gpu, 20)}},
-			want:  "Queue <q> has insufficient <gpu> quota: requested <21>, total would be <21>, but capability is <20>"},
+			want:  "Queue <q> has insufficient <gpu> quota: requested <21>, total would be <21>, but capability is <20>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "a capability of zero", specs: specs{{Name: "root", Capability: of(gpu, 8)}, {Name: "q", Parent: "root", Capability: of(gpu, 0)}}, asked: of(gpu, 1),
 			want: "Queue <q> has insufficient <gpu> quota: requested <1>, total would be <1>, but capability is <0>"},
 	} {
@@ -120,9 +120,9 @@ func TestRefusalOfAJobSaysWhatWasLetIn(t *testing.T) {
 func TestRefusalOfASplitBesideGuarantees(t *testing.T) {
 	for _, c := range []struct{ name, parent, queue, guarantee, splits, want string }{
 		{name: "one queue refuses", parent: "A=4 B=4", guarantee: "A=1 B=2", splits: "6*1:A|B",
-			want: "requested <6>, total would be <6>, but capability is <8>, of which <3> is guaranteed to others"},
+			want: "requested <6>, total would be <6>, but capability is <8>, of which <3> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "two queues refuse together", parent: "A=4", queue: "B=1", guarantee: "A=1", splits: "5*1:A|B",
-			want: "requested <5>, total would be <5>, but capability is <5>, of which <1> is guaranteed to others"},
+			want: "requested <5>, total would be <5>, but capability is <5>, of which <1> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "shares are not divided", parent: "A=4 B=4", guarantee: "A=1 B=1", splits: "3*2:A|B",
 			want: "requested <6>, total would be <6>, but capability is <8>, of which <2> is guaranteed to others, which leaves enough in sum but not for shares of the size that is asked for"},
 	} {

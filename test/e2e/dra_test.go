@@ -114,7 +114,7 @@ var _ = Describe("What a claim requests", func() {
 		f.template(ctx, "vast", exactly(class, math.MaxInt64))
 		f.submit(ctx, gang("vast", queue, 2).fromTemplate("vast"))
 		f.expectNotEnqueued(ctx, "vast", "InsufficientScalarQuota", fmt.Sprintf(
-			"Queue <%s> has insufficient <%s> quota: requested <18446744073709551614>, total would be <18446744073709551614>, but capability is <8>", queue, class))
+			"Queue <%s> has insufficient <%s> quota: requested <18446744073709551614>, total would be <18446744073709551614>, but capability is <8>; this does not fit even when the queue is empty: ask for less, or for more quota", queue, class))
 	})
 
 	It("is all capacity of devices that are not shared", func(ctx context.Context) {

@@ -25,7 +25,7 @@ var _ = Describe("A guarantee", func() {
 		other := f.queue(ctx, "other", ml, nil)
 		f.submit(ctx, gang("five", other, 5))
 		f.expectNotEnqueued(ctx, "five", "InsufficientScalarQuota", fmt.Sprintf(
-			"Queue <%s> has insufficient <%s> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others", other, f.class))
+			"Queue <%s> has insufficient <%s> quota: requested <5>, total would be <5>, but capability is <8>, of which <4> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota", other, f.class))
 		f.submit(ctx, gang("four", other, 4))
 		f.expectRunning(ctx, "four", 4)
 		f.submit(ctx, gang("guaranteed", team, 4))

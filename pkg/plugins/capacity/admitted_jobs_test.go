@@ -33,13 +33,13 @@ func TestJobsWithCardsAreLetIn(t *testing.T) {
 		message       string
 	}{
 		{name: "what it says fits", request: `{"H100": 2, "A100": 3}`, want: "Inqueue"},
-		{name: "one too many", request: `{"A100": 5}`, want: "Pending", message: "Queue <q> has insufficient <A100> quota: requested <5>, total would be <5>, but capability is <4>"},
+		{name: "one too many", request: `{"A100": 5}`, want: "Pending", message: "Queue <q> has insufficient <A100> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "a split", request: `{"H100|A100": 6}`, want: "Inqueue"},
-		{name: "a split that does not fit", request: `{"H100|A100": 7}`, want: "Pending", message: "Queue <q> has insufficient <H100|A100> quota: requested <7>, total would be <7>, but capability is <6>"},
+		{name: "a split that does not fit", request: `{"H100|A100": 7}`, want: "Pending", message: "Queue <q> has insufficient <H100|A100> quota: requested <7>, total would be <7>, but capability is <6>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "a split beside a fixed number", request: `{"H100|A100": 4, "A100": 3}`, want: "Pending", message: "Queue <q> has insufficient <H100|A100> quota: requested <4>, total would be <7>, but capability is <6>"},
 		{name: "pods count, not what the job says", request: `{"A100": 5}`, pods: []*corev1.Pod{gpuPod("p", "", 4, "A100")}, want: "Inqueue"},
 		{name: "all pods that are needed", pods: []*corev1.Pod{gpuPod("p", "", 2, "H100|A100"), gpuPod("r", "", 2, "H100|A100"), gpuPod("s", "", 3, "H100|A100")}, want: "Pending",
-			message: "Queue <q> has insufficient <H100|A100> quota: requested <7>, total would be <7>, but capability is <6>"},
+			message: "Queue <q> has insufficient <H100|A100> quota: requested <7>, total would be <7>, but capability is <6>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{name: "a request that makes no sense", request: `{"A100": 1.5}`, want: "Pending", message: "its annotation volcano.sh/card.request is wrong at character 12: 1.5 for A100 is not a whole number"},
 		{name: "a name in it that makes no sense", request: `{"A100|": 1}`, want: "Pending", message: `its annotation volcano.sh/card.request is wrong in "A100|": at character 5: "" is not a card name`},
 	} {

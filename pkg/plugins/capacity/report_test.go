@@ -136,7 +136,7 @@ func TestARefusedJobHasOneEvent(t *testing.T) {
 			t.Errorf("events on %s: %v, want one", object, got)
 		}
 	}
-	const why = "Queue <q> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>"
+	const why = "Queue <q> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>; this does not fit even when the queue is empty: ask for less, or for more quota"
 	want := "Pending Waiting: " + why + "; Unschedulable: 2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable. Origin reason is: " + why + ";"
 	got := ""
 	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {

@@ -47,8 +47,8 @@ func TestFilter(t *testing.T) {
 		{
 			name: "what is short is no card, so that any eviction helps", requests: "nvidia.com/gpu=2 cpu=3", quota: "A=2 B=2 cpu=2",
 			want: [4]string{
-				"Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>",
-				"Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>", unnamed + "!",
+				"Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>; this does not fit even when the queue is empty: ask for less, or for more quota",
+				"Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>; this does not fit even when the queue is empty: ask for less, or for more quota", unnamed + "!",
 			},
 		},
 	} {
@@ -85,7 +85,7 @@ func text(refusal *report.NodeRefusal) string {
 func TestFilterChecksResourcesOfOneCardTogether(t *testing.T) {
 	for _, c := range []struct{ name, quota, want string }{
 		{"room for both", "A=4", ""},
-		{"room for each of them", "A=3", "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>"},
+		{"room for each of them", "A=3", "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, c.quota, card.ResourceNames{"nvidia.com/gpu", "nvidia.com/vgpu"}, node("a", "A", "nvidia.com/gpu=8 nvidia.com/vgpu=8"))

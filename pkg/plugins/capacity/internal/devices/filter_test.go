@@ -62,17 +62,17 @@ func TestFilter(t *testing.T) {
 		{
 			name: "the picked device has more of a limited capacity than the quota", devices: "h100", quota: "h100/memory=79Gi",
 			claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))}, want: report.NodeRefusal{Message: none}, insufficient: true,
-			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <80GiB>, total would be <80GiB>, but capability is <79GiB>",
+			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <80GiB>, total would be <80GiB>, but capability is <79GiB>; this does not fit even when the queue is empty: ask for less, or for more quota",
 		},
 		{
 			name: "a smaller device of the class has quota", devices: "h100 h100 h100:40Gi", quota: "h100/memory=40Gi", picked: "n1/h100-2",
 			claims:    []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))},
-			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <80GiB>, total would be <80GiB>, but capability is <40GiB>",
+			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <80GiB>, total would be <80GiB>, but capability is <40GiB>; this does not fit even when the queue is empty: ask for less, or for more quota",
 		},
 		{
 			name: "the quota has room for one large and one small device", devices: "h100 h100 h100:40Gi", quota: "h100/memory=120Gi", picked: "n1/h100-0 n1/h100-2",
 			claims:    []*resourceapi.ResourceClaim{claim("c", exactly("h100", 2))},
-			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <160GiB>, total would be <160GiB>, but capability is <120GiB>",
+			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <160GiB>, total would be <160GiB>, but capability is <120GiB>; this does not fit even when the queue is empty: ask for less, or for more quota",
 		},
 		{
 			name: "another device has the limited capacity", devices: "bare h100", quota: "h100/memory=80Gi", picked: "n1/h100-0",

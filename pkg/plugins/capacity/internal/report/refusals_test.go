@@ -22,7 +22,7 @@ func exceeded(kind ledger.Kind, name string) *ledger.Refusal {
 
 // TestRefusals checks the words of every refusal.
 func TestRefusals(t *testing.T) {
-	const numbers = "requested <4>, total would be <5>, but capability is <3>"
+	const numbers = "requested <4>, total would be <5>, but capability is <3>; this does not fit even when the queue is empty: ask for less, or for more quota"
 	for _, c := range []struct {
 		refusal         Refusal
 		reason, message string
