@@ -78,14 +78,14 @@ func (c *command) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.print(c.Out, queues, c.look.Style(c.Out)); err != nil {
+	if err := c.checkDimensions(ctx, scheduler, queues); err != nil {
 		return err
 	}
-	return c.noteUnknown(ctx, scheduler, queues)
+	return c.print(c.Out, queues, c.look.Style(c.Out))
 }
 
-// noteUnknown prints a note about mistyped dimensions if the tree has no figures of them.
-func (c *command) noteUnknown(ctx context.Context, scheduler *client.Client, shown *v1alpha1.QueueList) error {
+// checkDimensions returns an error about a mistyped dimension if the tree has no figures.
+func (c *command) checkDimensions(ctx context.Context, scheduler *client.Client, shown *v1alpha1.QueueList) error {
 	if len(c.dimensions) == 0 || slices.ContainsFunc(shown.Items, func(q v1alpha1.Queue) bool { return len(q.Figures) > 0 }) {
 		return nil
 	}
@@ -93,8 +93,7 @@ func (c *command) noteUnknown(ctx context.Context, scheduler *client.Client, sho
 	if note == "" {
 		return nil
 	}
-	_, err := fmt.Fprintln(c.ErrOut, note)
-	return err
+	return errors.New(note)
 }
 
 func (c *command) fetch(ctx context.Context, scheduler *client.Client) (*v1alpha1.QueueList, error) {

@@ -60,9 +60,9 @@ func TestProgramsGetWhatPeopleSee(t *testing.T) {
 }
 
 func TestADimensionThatNoQueueHasIsSaid(t *testing.T) {
-	_, stderr, err := clitest.Run(t, scheduler(t, 0), New, "-d", "nvidia-h1000")
-	if want := "No queue has or lists nvidia-h1000; they have or list "; !strings.HasPrefix(stderr, want) || err != nil {
-		t.Errorf("said %q, %v, want %s", stderr, err, want)
+	stdout, _, err := clitest.Run(t, scheduler(t, 0), New, "-d", "nvidia-h1000")
+	if want := "No queue has or lists nvidia-h1000; they have or list "; stdout != "" || err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("printed %q, and the error %v, want nothing, and %s", stdout, err, want)
 	}
 }
 
