@@ -292,6 +292,10 @@ func (f *fixture) expectPodWarnings(ctx context.Context, name string, n int, rea
 }
 
 func insufficient(queue, class string, requested, total, capability int) string {
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%d>, total would be <%d>, but capability is <%d>",
+	why := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%d>, total would be <%d>, but capability is <%d>",
 		queue, class, requested, total, capability)
+	if capability > 0 && requested > capability {
+		why += "; this does not fit even when the queue is empty: ask for less, or for more quota"
+	}
+	return why
 }

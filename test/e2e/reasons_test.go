@@ -94,6 +94,15 @@ var _ = Describe("Why something waits", func() {
 		f.expectWaiting(ctx, "large", "")
 	})
 
+	It("is that no node is large enough, before the quota", func(ctx context.Context) {
+		f.gpuNode(ctx, "h100", h100, 8)
+		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 8}`)
+		changeQueue(ctx, team, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cores(4) })
+		f.cardJob(ctx, "large", team, cardTask{names: h100, cpu: "6000"})
+		f.expectNotEnqueued(ctx, "large", "InsufficientCPUQuota", "No node has as much <cpu> as a pod requests: the largest has <")
+		f.expectNotEnqueued(ctx, "large", "InsufficientCPUQuota", insufficient(team, "cpu", 6000, 6000, 4))
+	})
+
 	It("is in one event on the PodGroup of a job that has pods and is not admitted, and in one on each pod", func(ctx context.Context) {
 		queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = cores(1) })
 		// Otherwise, the scheduler may read the PodGroup before the queue, and report a missing queue.

@@ -150,7 +150,7 @@ func (s *Session) jobQuota(ask JobAsk) report.Refusal {
 	case err != nil:
 		return report.Uncountable{Err: err}
 	case refused != nil && !s.admitsWithReclaim(ask):
-		return s.Snapshot.Refuse(ask.Queue, refused)
+		return s.withNodes(s.Snapshot.Refuse(ask.Queue, refused), int64(ask.Job.MinAvailable))
 	default:
 		return nil
 	}

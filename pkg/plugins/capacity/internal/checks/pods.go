@@ -230,5 +230,5 @@ func (s *Session) podQuota(ask podAsk) report.Refusal {
 	if refused.Dimension.Kind == ledger.Card && s.Snapshot.LimitsCards(ask.pod) {
 		state, _ = cards.PreFilter(ask.books, ask.pod) // without it, the message names only the first card
 	}
-	return s.Exceeded(ask.queue, ask.pod, refused, state)
+	return s.withNodes(s.Exceeded(ask.queue, ask.pod, refused, state), 1)
 }

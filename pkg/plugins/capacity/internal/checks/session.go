@@ -5,6 +5,7 @@
 package checks
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -29,7 +30,11 @@ type Session struct {
 	// Jobs are the jobs of the session. WholeGangs says that gangs may be evicted whole.
 	Jobs       map[api.JobID]*api.JobInfo
 	WholeGangs bool
+	// Nodes are the nodes of the session.
+	Nodes []*api.NodeInfo
 
+	// largestNodes has the most that a node has of each resource that was refused.
+	largestNodes map[corev1.ResourceName]ledger.Amount
 	// held has what the preemptable pods of each priority hold, by queue. It is nil until needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts
 	// awaiting has the refusals of pods that are promised the room of pods that are being deleted.
