@@ -5,7 +5,8 @@
 package checks
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"sync"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -33,8 +34,8 @@ type Session struct {
 	// Nodes are the nodes of the session.
 	Nodes []*api.NodeInfo
 
-	// largestNodes has the most that a node has of each resource that was refused.
-	largestNodes map[corev1.ResourceName]ledger.Amount
+	// largestNodes has the most that a node has of each resource that was refused, a ledger.Amount.
+	largestNodes sync.Map
 	// held has what the preemptable pods of each priority hold, by queue. It is nil until needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts
 	// awaiting has the refusals of pods that are promised the room of pods that are being deleted.
