@@ -31,6 +31,15 @@ type Committed struct {
 	Allocated, Inqueue, Elastic Amount
 }
 
+// NeverFits ends the sentence of a request for which no pod that ends makes enough room.
+const NeverFits = "; this does not fit even when the queue is empty: ask for less, or for more quota"
+
+// TooLarge reports whether the request alone exceeds what the queue may have.
+func (r Refusal) TooLarge() bool {
+	usable, err := r.Limit.Sub(r.Guaranteed)
+	return err == nil && r.Requested.Cmp(usable) > 0
+}
+
 // String returns the sentence that users see in events and conditions.
 func (r Refusal) String() string {
 	format := r.Dimension.Format
@@ -41,12 +50,11 @@ func (r Refusal) String() string {
 		sentence += fmt.Sprintf(", of which <%s> is guaranteed to others", format(r.Guaranteed))
 		verb = "leaves"
 	}
-	switch usable, err := r.Limit.Sub(r.Guaranteed); {
-	case err != nil:
-	case r.WouldBe.Cmp(usable) <= 0:
+	if usable, err := r.Limit.Sub(r.Guaranteed); err == nil && r.WouldBe.Cmp(usable) <= 0 {
 		sentence += fmt.Sprintf(", which %s enough in sum but not for shares of the size that is asked for", verb)
-	case r.Limit.Sign() > 0 && r.Requested.Cmp(usable) > 0:
-		sentence += "; this does not fit even when the queue is empty: ask for less, or for more quota"
+	}
+	if r.Limit.Sign() > 0 && r.TooLarge() {
+		sentence += NeverFits
 	}
 	return sentence
 }

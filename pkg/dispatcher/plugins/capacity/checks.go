@@ -5,6 +5,7 @@ package capacity
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
@@ -121,7 +122,7 @@ func (p *plugin) explain(queue ledger.QueueID, refused *ledger.Refusal, never bo
 	}
 	result := &framework.Refusal{Reason: words.Reason(), Message: words.Message(), Never: never}
 	if never {
-		result.Message += "; it does not fit even if nothing else runs: ask for less, or change the quota"
+		result.Message = strings.TrimSuffix(result.Message, ledger.NeverFits) + ledger.NeverFits // the ledger says so of most
 	} else {
 		result.Scope, result.Passable = framework.Scope{Queue: refused.Queue, Dimension: refused.Dimension}, !p.strictOrder
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-const never = "; it does not fit even if nothing else runs: ask for less, or change the quota"
+const never = "; this does not fit even when the queue is empty: ask for less, or for more quota"
 
 func TestWhoIsGrantedRoom(t *testing.T) {
 	q := queue("q", "cpu=4")
@@ -26,21 +26,21 @@ func TestWhoIsGrantedRoom(t *testing.T) {
 		"order is not kept": {[]thing{q, with("strictOrder: false"), job("a", "q", 3, granted), job("w", "q", 2)}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>", framework.Scope{}},
 		"an ancestor has no room": {[]thing{queue("ml", "cpu=4"), queue("x", "parent=ml"), queue("q", "parent=ml", "cpu=8"), job("a", "x", 3, granted), job("w", "q", 2)},
 			"InsufficientCPUQuota Queue <ml> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>", cpuOf("ml")},
-		"it never fits":             {[]thing{q, job("a", "q", 3, granted), job("w", "q", 5)}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota" + never, framework.Scope{}},
+		"it never fits":             {[]thing{q, job("a", "q", 3, granted), job("w", "q", 5)}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>" + never, framework.Scope{}},
 		"what returns still counts": {[]thing{q, job("a", "q", 3, returns), job("w", "q", 2)}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>", cpuOf("q")},
 		"what is finished is free":  {[]thing{q, job("a", "q", 4, finished), job("w", "q", 4)}, "", framework.Scope{}},
 		"others are guaranteed some": {[]thing{queue("ml", "cpu=4"), queue("x", "parent=ml", "guarantee:cpu=3"), queue("q", "parent=ml"), job("w", "q", 2)},
-			"InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <4>, of which <3> is guaranteed to others; this does not fit even when the queue is empty: ask for less, or for more quota" + never, framework.Scope{}},
+			"InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <4>, of which <3> is guaranteed to others" + never, framework.Scope{}},
 
 		"growth that fits":             {[]thing{q, job("w", "q", 4, grows(2))}, "", framework.Scope{}},
 		"growth that does not fit":     {[]thing{q, job("a", "q", 1, granted), job("w", "q", 4, grows(2))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>", cpuOf("q")},
-		"growth that never fits":       {[]thing{q, job("w", "q", 5, grows(2))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota" + never, framework.Scope{}},
+		"growth that never fits":       {[]thing{q, job("w", "q", 5, grows(2))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>" + never, framework.Scope{}},
 		"growth above the quota":       {[]thing{q, job("a", "q", 6, granted), job("w", "q", 2, grows(2))}, "", framework.Scope{}},
 		"a reserve makes room":         {[]thing{q, podGroup("g", "q", 4, granted), job("w", "q", 3, inGroup("g"))}, "", framework.Scope{}},
 		"but not for others":           {[]thing{q, podGroup("g", "q", 4, granted), job("w", "q", 3)}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <3>, total would be <7>, but capability is <4>", cpuOf("q")},
 		"nor beyond it":                {[]thing{q, podGroup("g", "q", 3, granted), job("a", "q", 2, granted, inGroup("g")), job("w", "q", 3, inGroup("g"))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>", cpuOf("q")},
 		"pods make room for a reserve": {[]thing{q, job("a", "q", 3, granted, inGroup("w")), podGroup("w", "q", 4)}, "", framework.Scope{}},
-		"a reserve that grows":         {[]thing{q, job("a", "q", 3, granted, inGroup("w")), podGroup("w", "q", 5, grows(4))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota" + never, framework.Scope{}},
+		"a reserve that grows":         {[]thing{q, job("a", "q", 3, granted, inGroup("w")), podGroup("w", "q", 5, grows(4))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>" + never, framework.Scope{}},
 
 		"the queue does not exist":       {[]thing{job("w", "q", 1)}, "QueueNotFound Queue <q> does not exist: create the queue, or submit the job to another one", framework.Scope{}},
 		"the queue is closed":            {[]thing{queue("q", "closed"), job("w", "q", 1)}, `Unschedulable Queue <q> takes no pods: its state is "Closed", not Open`, framework.Scope{}},
@@ -59,7 +59,7 @@ func TestWhoIsGrantedRoom(t *testing.T) {
 		"no name is no way round":   {[]thing{h20, queue("others", `cards={"NVIDIA-B200": 4}`), job("w", "cards", 1, gpus(""))}, "InsufficientScalarQuota Queue <cards> has insufficient <NVIDIA-B200> quota", framework.Scope{}},
 		"cards are not limited":     {[]thing{q, job("w", "q", 1, gpus("NVIDIA-B200"))}, "", framework.Scope{}},
 		"a card quota is required":  {[]thing{q, with("cardQuotaRequired: true"), job("w", "q", 1, gpus("NVIDIA-B200"))}, "EmptyQueueCapability Queue <q> has insufficient <NVIDIA-B200> quota: requested <1>, total would be <1>, but capability is <0>; the queue has no card quota: list the card in its annotation volcano.sh/card.quota" + never, framework.Scope{}},
-		"cpus of cards are limited": {[]thing{q, h20, job("w", "q", 5, gpus("NVIDIA-H20"))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>; this does not fit even when the queue is empty: ask for less, or for more quota" + never, framework.Scope{}},
+		"cpus of cards are limited": {[]thing{q, h20, job("w", "q", 5, gpus("NVIDIA-H20"))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>" + never, framework.Scope{}},
 		"cpus of cards are free":    {[]thing{q, h20, with("cardUnlimitedCpuMemory: true"), job("w", "q", 5, gpus("NVIDIA-H20"))}, "", framework.Scope{}},
 		"cpus of others are not":    {[]thing{q, with("cardUnlimitedCpuMemory: true"), job("w", "q", 5)}, "InsufficientCPUQuota", framework.Scope{}},
 	} {

@@ -34,7 +34,7 @@ type Session struct {
 	// Nodes are the nodes of the session.
 	Nodes []*api.NodeInfo
 
-	// largestNodes has the most that a node has of each resource that was refused, a ledger.Amount.
+	// largestNodes has the most that a node has of each refused resource, as a ledger.Amount by corev1.ResourceName.
 	largestNodes sync.Map
 	// held has what the preemptable pods of each priority hold, by queue. It is nil until needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts

@@ -106,10 +106,10 @@ func (s *Session) explainPlan(rule eviction.Rule, job *api.JobInfo) *v1alpha1.Ev
 
 // neverFits says that a job asks for more than a queue may have even without other holders. It is empty if the job asks for less.
 func neverFits(refused *ledger.Refusal) string {
-	usable, err := refused.Limit.Sub(refused.Guaranteed)
-	if err != nil || refused.Requested.Cmp(usable) <= 0 {
+	if !refused.TooLarge() {
 		return ""
 	}
+	usable, _ := refused.Limit.Sub(refused.Guaranteed) // TooLarge excludes an overflow
 	format := refused.Dimension.Format
 	return fmt.Sprintf("that would not help, because it needs <%s> of <%s>, and queue <%s> may have <%s> in all", format(refused.Requested), refused.Dimension, refused.Queue, format(usable))
 }
