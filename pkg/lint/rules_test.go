@@ -125,6 +125,7 @@ var faults = []struct{ rule, manifests, says string }{
 	{"InsufficientCPUQuota", queue("a", "{capability: {cpu: 2}}") + strings.Replace(vcjob("queue: a, minAvailable: 3,", "{}", ""), "requests", "limits", 1), "Queue <a> has insufficient <cpu> quota: requested <3>"},
 	{"EmptyQueueCapability", conf(all, "{name: gang}, {name: capacity, enableHierarchy: true, arguments: {deviceQuotaRequired: true}}", predicates) + queue("a", "") + class("gpu", "{}") + template + vcjob("queue: a, minAvailable: 3,", "{}", ", resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]"), "which deviceQuotaRequired demands"},
 	{"InvalidPodCount", vcjob("minAvailable: 4,", "{}", ""), "spec.minAvailable is 4, and the tasks have 3 replicas in all"},
+	{"NotForVolcano", queue("a", "") + vcjob("queue: a, schedulerName: theirs, minAvailable: 1,", "{}", ""), `name scheduler "theirs"`},
 	{"NotForVolcano", queue("a", "") + pod("{scheduling.volcano.sh/queue-name: a}", ""), `name scheduler "default-scheduler"`},
 	{"PastQuota", pod("{}", ""), "get them past every quota"},
 	{"PastQuota", strings.Replace(pod("{}", ""), "requests", "limits", 1), "get them past every quota"},

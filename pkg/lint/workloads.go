@@ -5,6 +5,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -94,10 +95,10 @@ func (w *world) checkQueueOf(work *work) {
 	}
 	name := cmp.Or(work.template.Queue, defaultQueue)
 	field := Path{"spec", "queue"}
-	queue := w.queues[name]
+	queue, other := w.queues[name], otherScheduler(work.template)
 	switch {
-	case !work.template.ForVolcano:
-		w.add(NotForVolcano, work.ref, Path{"spec"}, fmt.Sprintf("It names queue <%s>, but its pods name scheduler %q, so that no quota holds for them: set spec.schedulerName of the pods to volcano", name, w.schedulerOf(work)))
+	case other != "":
+		w.add(NotForVolcano, work.ref, Path{"spec"}, fmt.Sprintf("It names queue <%s>, but its pods name scheduler %q, so that no quota holds for them: set spec.schedulerName of the pods to volcano", name, other))
 		return
 	case queue == nil && (name == quota.Root || name == defaultQueue):
 		return // Volcano creates these queues
@@ -121,11 +122,21 @@ func (w *world) checkQueueOf(work *work) {
 	}
 }
 
-func (w *world) schedulerOf(work *work) string {
-	if len(work.template.Pods) == 0 {
-		return corev1.DefaultSchedulerName
+// otherScheduler returns the scheduler that all pods name, empty if some are for Volcano's. Volcano's webhook writes its name into
+// Volcano Jobs that name none.
+func otherScheduler(template *workload.Template) string {
+	name := ""
+	if !template.ForVolcano {
+		name = corev1.DefaultSchedulerName
 	}
-	return cmp.Or(work.template.Pods[0].Template.Spec.SchedulerName, corev1.DefaultSchedulerName)
+	for i := range template.Pods {
+		named := template.Pods[i].Template.Spec.SchedulerName
+		if template.ForVolcano && (named == "" || slices.Contains(schedulerNames, named)) {
+			return ""
+		}
+		name = cmp.Or(named, name)
+	}
+	return name
 }
 
 // podPaths returns the paths of the templates of pods.

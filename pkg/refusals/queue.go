@@ -4,6 +4,7 @@ package refusals
 
 import (
 	"fmt"
+	"strings"
 
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -42,6 +43,9 @@ func (QueueMissing) Reason() string { return QueueNotFoundReason }
 
 // Message is the sentence for users.
 func (q QueueMissing) Message() string {
+	if q.Queue == "" {
+		return "The job names no queue, and Volcano's webhook, which would write one, has not seen it: set spec.queue"
+	}
 	return fmt.Sprintf("Queue <%s> does not exist: create the queue, or submit the job to another one", q.Queue)
 }
 
@@ -86,8 +90,38 @@ func (q QueueHasChildren) Message() string {
 	return fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", q.Queue)
 }
 
+// OtherScheduler refuses a job whose pods are for a scheduler other than the named ones. They would start past every quota, and the job would
+// hold what it needs until then.
+type OtherScheduler struct {
+	// Subject is Job or pod.
+	Subject, Scheduler string
+	Names              []string
+}
+
+// Reason is the reason of the event.
+func (OtherScheduler) Reason() string { return UnschedulableReason }
+
+// Message is the sentence for users.
+func (o OtherScheduler) Message() string {
+	return fmt.Sprintf("The %s is for scheduler %q: set spec.schedulerName to %s", o.Subject, o.Scheduler, strings.Join(o.Names, " or "))
+}
+
+// WithoutPodGroup says that a job or pod waits, because it has no PodGroup.
+type WithoutPodGroup struct{ Subject string }
+
+// Reason is empty: usually, the PodGroup comes at once.
+func (WithoutPodGroup) Reason() string { return "" }
+
+// Message is the sentence for users.
+func (w WithoutPodGroup) Message() string {
+	return fmt.Sprintf("The %s has no PodGroup yet: Volcano's controllers create one for it, see whether they run", w.Subject)
+}
+
 // PodGroupMissing refuses a pod whose PodGroup does not exist.
 type PodGroupMissing struct{ Namespace, Name string }
+
+// Reason is empty: the scheduler writes no event.
+func (PodGroupMissing) Reason() string { return "" }
 
 // Message is the sentence for users.
 func (g PodGroupMissing) Message() string {

@@ -16,6 +16,7 @@ import (
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/visibility/client"
 )
 
 // waiting returns the reason and message of the Waiting condition of a PodGroup, "" if there is none.
@@ -28,6 +29,23 @@ func (f *fixture) waiting(ctx context.Context, name string) string {
 		}
 	}
 	return ""
+}
+
+// expectListed waits until the list of workloads has one of an owner, written as "kind/name", that waits for a reason, as "reason: message".
+func (f *fixture) expectListed(ctx context.Context, owner, want string) {
+	GinkgoHelper()
+	see := must(client.New(controlPlane.Config()))
+	Eventually(func(g Gomega) {
+		list, err := see.Workloads(ctx, f.namespace)
+		g.Expect(err).NotTo(HaveOccurred())
+		listed := map[string]string{}
+		for _, w := range list.Items {
+			if w.Owner != nil && w.Waits != nil {
+				listed[w.Owner.Kind+"/"+w.Owner.Name] = w.Waits.Reason + ": " + w.Waits.Message
+			}
+		}
+		g.Expect(listed).To(HaveKeyWithValue(owner, ContainSubstring(want)))
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // expectWaiting waits until the PodGroup of a job has a Waiting condition as "reason: message", or none if want is empty.
@@ -191,6 +209,37 @@ var _ = Describe("Why something waits", func() {
 			g.Expect(pod.Status.Phase).To(Equal(corev1.PodRunning))
 			g.Expect(f.waiting(ctx, group)).To(BeEmpty())
 		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("is a queue that does not exist, of a Volcano Job, which gets no PodGroup", func(ctx context.Context) {
+		name := f.name("later")
+		f.submit(ctx, gang("early", name, 1))
+		why := "Queue <" + name + "> does not exist: create the queue, or submit the job to another one"
+		expectWarning(ctx, f.namespace, "Job", "early", "QueueNotFound", why)
+		f.expectCause(ctx, "jobs", "early", why)
+		f.expectListed(ctx, "Job/early", "QueueNotFound: "+why)
+		Expect(vc.SchedulingV1beta1().PodGroups(f.namespace).List(ctx, metav1.ListOptions{})).To(HaveField("Items", BeEmpty()))
+	})
+
+	It("is another scheduler, of a Volcano Job, which holds nothing", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
+		theirs := f.jobOf(gang("theirs", queue, 2))
+		theirs.Spec.SchedulerName = "theirs"
+		must(vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, theirs, metav1.CreateOptions{}))
+		f.expectNotEnqueued(ctx, "theirs", "Unschedulable", `The job is for scheduler "theirs": set spec.schedulerName to volcano`)
+		f.expectListed(ctx, "Job/theirs", `Unschedulable: The job is for scheduler "theirs": set spec.schedulerName to volcano`)
+		f.submit(ctx, gang("ours", queue, 2))
+		f.expectRunning(ctx, "ours", 2)
+	})
+
+	It("is a PodGroup that does not exist, of a pod", func(ctx context.Context) {
+		astray := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "astray", Annotations: map[string]string{upstreamv1beta1.KubeGroupNameAnnotationKey: "no-such"}}}
+		astray.Spec.SchedulerName = "volcano"
+		astray.Spec.Containers = []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1"}}
+		must(kube.CoreV1().Pods(f.namespace).Create(ctx, astray, metav1.CreateOptions{}))
+		why := "PodGroup " + f.namespace + "/no-such does not exist"
+		f.expectCause(ctx, "pods", "astray", why)
+		f.expectListed(ctx, "Pod/astray", ": "+why)
 	})
 
 	It("is a queue that is deleted while pods wait, and no longer what it was before", func(ctx context.Context) {

@@ -23,16 +23,17 @@ type WorkloadList struct {
 	Items           []Workload `json:"items"`
 }
 
-// Workload is a PodGroup and its pods.
+// Workload is a PodGroup and its pods, or a Volcano Job or a pod without a PodGroup.
 type Workload struct {
 	Namespace string `json:"namespace"`
-	// Name is the name of the PodGroup.
+	// Name is the name of the PodGroup. It is empty if there is none: then Owner is what waits for one.
 	Name string `json:"name"`
-	UID  string `json:"uid"`
+	// UID is that of the PodGroup, or of the owner if there is none.
+	UID string `json:"uid"`
 	// Owner is what created the PodGroup, such as a Job of Volcano. It is nil if there is none.
 	Owner *Object `json:"owner,omitempty"`
 	Queue string  `json:"queue"`
-	// Phase is that of the PodGroup.
+	// Phase is that of the PodGroup, or of the owner if there is none.
 	Phase     string      `json:"phase"`
 	Priority  int32       `json:"priority"`
 	MinMember int32       `json:"minMember"`

@@ -87,9 +87,9 @@ func workloads(ctx context.Context, scheduler *client.Client, namespace, resourc
 	var found []string
 	for i := range list.Items {
 		switch w := &list.Items[i]; {
-		case resource == "podgroups":
+		case resource == "podgroups" && w.Name != "":
 			found = append(found, w.Name)
-		case w.Owner != nil && w.Owner.Kind == "Job":
+		case resource != "podgroups" && w.Owner != nil && w.Owner.Kind == "Job":
 			found = append(found, w.Owner.Name)
 		}
 	}

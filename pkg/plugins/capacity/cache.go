@@ -54,8 +54,8 @@ type cache struct {
 	// no REST configuration: then there are no device and card quotas.
 	quotas *lastvalid.Cache
 	jobs   batchlisters.JobLister
-	// withoutQueue finds the PodGroups whose queue does not exist. It is nil if PodGroups are not read.
-	withoutQueue *snapshot.WithoutQueue
+	// outsiders finds what waits outside of sessions. It is nil if Volcano's objects are not read.
+	outsiders *snapshot.Outsiders
 	// nodes and priorityClasses read the scheduler's own informers.
 	nodes           corelisters.NodeLister
 	priorityClasses schedulinglistersv1.PriorityClassLister
@@ -184,11 +184,12 @@ func (c *cache) startVolcano(ssn *framework.Session) {
 	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
 	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
 	c.offers.Wanted.WatchPodGroups(factory.Scheduling().V1beta1().PodGroups().Informer())
-	withoutQueue, err := snapshot.NewWithoutQueue(factory.Scheduling().V1beta1().PodGroups().Informer(), ssn.InformerFactory().Core().V1().Pods().Informer())
+	outsiders, err := snapshot.NewOutsiders(factory.Scheduling().V1beta1().PodGroups().Informer(), factory.Batch().V1alpha1().Jobs().Informer(),
+		ssn.InformerFactory().Core().V1().Pods().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Failed to index PodGroups, nobody is told that a queue is missing")
 	}
-	c.withoutQueue = withoutQueue
+	c.outsiders = outsiders
 	factory.Start(c.ctx.Done())
 	c.onStop(factory.Shutdown)
 }

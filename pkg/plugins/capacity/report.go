@@ -22,8 +22,8 @@ func (p *plugin) report() {
 	if p.checks.CardsNotReady == nil { // otherwise, the session may still lack jobs
 		p.cache.report.Unattributed(p.snapshot.Unattributed())
 	}
-	if p.cache.withoutQueue != nil {
-		p.cache.report.MissingQueues(p.cache.withoutQueue.Find(p.session.Queues))
+	if p.cache.outsiders != nil {
+		p.cache.report.MissingQueues(p.cache.outsiders.FindWithoutQueue(p.session.Queues))
 	}
 }
 

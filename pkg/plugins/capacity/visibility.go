@@ -34,7 +34,7 @@ func (p *Plugins) Answer(ssn *framework.Session) {
 func (p *plugin) explainer() *explain.Session {
 	return &explain.Session{
 		Volcano: p.session, Snapshot: p.snapshot, Checks: p.checks, Placements: p.placements, Elastic: p.elastic, Report: p.cache.report,
-		Described: p.described(), Fleet: p.cards.Fleet, Pods: p.pods, VolcanoJobs: p.cache.jobs, WithoutQueue: p.cache.withoutQueue,
+		Described: p.described(), Fleet: p.cards.Fleet, Pods: p.pods, VolcanoJobs: p.cache.jobs, Outsiders: p.cache.outsiders,
 	}
 }
 
@@ -52,13 +52,10 @@ func (p *plugin) tellAskers() {
 // described returns the description of the session in the types of the visibility API.
 func (p *plugin) described() *describe.Session {
 	described := &describe.Session{
-		Snapshot: p.snapshot, Report: p.cache.report, Promised: p.placements.Promised, Time: p.cache.clock.Now(), ID: p.session.UID,
+		Snapshot: p.snapshot, Report: p.cache.report, Promised: p.placements.Promised, Time: p.cache.clock.Now(), ID: p.session.UID, Outsiders: p.cache.outsiders,
 	}
 	if missing := p.checks.NotReady(); missing != nil {
 		described.Incomplete = missing.Message()
-	}
-	if p.cache.withoutQueue != nil {
-		described.WithoutQueue = p.cache.withoutQueue.Found
 	}
 	return described
 }

@@ -140,7 +140,8 @@ async function explain(workload) {
     before?.focus();
   };
   try {
-    const answer = await get(`namespaces/${encodeURIComponent(workload.namespace)}/podgroups/${encodeURIComponent(workload.name)}/explanation`);
+    const [kind, name] = workload.name ? ['podgroups', workload.name] : [`${workload.owner.kind.toLowerCase()}s`, workload.owner.name];
+    const answer = await get(`namespaces/${encodeURIComponent(workload.namespace)}/${kind}/${encodeURIComponent(name)}/explanation`);
     render(panel, views.explanation(answer, close));
     panel.hidden = false;
     panel.onkeydown = (event) => event.key === 'Escape' && close();

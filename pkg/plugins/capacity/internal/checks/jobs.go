@@ -47,6 +47,7 @@ type jobCheck struct {
 
 // jobChecks are made in this order. The first refusal is the answer.
 var jobChecks = []jobCheck{
+	{"Scheduler", (*Session).jobScheduler},
 	{"Sharers", (*Session).jobSharers},
 	{"DevicesReady", (*Session).jobDevicesReady},
 	{"Countable", (*Session).jobCountable},
@@ -85,6 +86,11 @@ func PodsUnread(job *api.JobInfo) bool {
 	owner := metav1.GetControllerOf(&job.PodGroup.PodGroup)
 	return len(job.Tasks) == 0 && owner != nil && job.PodGroup.Name == batchv1alpha1.PodgroupNamePrefix+string(owner.UID) &&
 		schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() != helpers.JobKind.GroupKind()
+}
+
+// jobScheduler refuses a job whose pods will be for another scheduler. It would hold what it needs, and never start here.
+func (s *Session) jobScheduler(ask JobAsk) report.Refusal {
+	return s.Snapshot.OtherSchedulerOf(ask.Job)
 }
 
 // jobSharers refuses a job that can never start because too many of its pods share a claim. It does so even if devices are not limited.

@@ -79,14 +79,14 @@ func TestTheVisibilityAPIHasAllKinds(t *testing.T) {
 }
 
 func TestStrandedWorkloadsAreThoseThatWait(t *testing.T) {
-	withoutQueue := func(name string, phase schedulingv1beta1.PodGroupPhase, pods ...*corev1.Pod) report.WithoutQueue {
+	withoutQueue := func(name string, phase schedulingv1beta1.PodGroupPhase, pods ...*corev1.Pod) report.Outsider {
 		group := &schedulingv1beta1.PodGroup{Status: schedulingv1beta1.PodGroupStatus{Phase: phase}}
 		group.Name, group.Spec.Queue = name, "gone"
-		return report.WithoutQueue{Group: group, Pods: pods}
+		return report.Outsider{Group: group, Pods: pods}
 	}
 	s := Session{Snapshot: &snapshot.Snapshot{}}
 	described := map[string]string{}
-	for _, w := range s.Workloads(nil, []report.WithoutQueue{
+	for _, w := range s.Workloads(nil, []report.Outsider{
 		withoutQueue("new", ""), withoutQueue("pending", schedulingv1beta1.PodGroupPending), withoutQueue("inqueue", schedulingv1beta1.PodGroupInqueue, &corev1.Pod{}),
 		withoutQueue("grows", schedulingv1beta1.PodGroupRunning, &corev1.Pod{}), withoutQueue("runs", schedulingv1beta1.PodGroupRunning), withoutQueue("completed", schedulingv1beta1.PodGroupCompleted),
 	}) {

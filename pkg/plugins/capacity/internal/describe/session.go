@@ -29,8 +29,8 @@ type Session struct {
 	Time       time.Time
 	ID         types.UID
 	Incomplete string
-	// WithoutQueue has the PodGroups whose queue does not exist.
-	WithoutQueue []report.WithoutQueue
+	// Outsiders finds what waits outside the session. It is nil if Volcano's objects are not read.
+	Outsiders *snapshot.Outsiders
 }
 
 // Info says which session the answers are from.
@@ -42,7 +42,7 @@ func (s *Session) Info() v1alpha1.Snapshot {
 func (s *Session) Published() *visibility.Published {
 	holders, charged := s.Holders()
 	return &visibility.Published{
-		Snapshot: s.Info(), Queues: s.Queues(), Workloads: s.Workloads(charged, s.WithoutQueue), Holders: holders,
+		Snapshot: s.Info(), Queues: s.Queues(), Workloads: s.Workloads(charged, s.outsiders()), Holders: holders,
 	}
 }
 

@@ -39,9 +39,9 @@ type Session struct {
 	Described  *describe.Session
 	Fleet      *card.Fleet
 	Pods       corelisters.PodLister
-	// VolcanoJobs and WithoutQueue are nil if Volcano's objects are not read.
-	VolcanoJobs  batchlisters.JobLister
-	WithoutQueue *snapshot.WithoutQueue
+	// VolcanoJobs and Outsiders are nil if Volcano's objects are not read.
+	VolcanoJobs batchlisters.JobLister
+	Outsiders   *snapshot.Outsiders
 }
 
 // Answer answers a question. A panic of a plugin does not stop the scheduler.
@@ -136,7 +136,7 @@ func (s *Session) explainVolcanoJob(q *visibility.Question) (*v1alpha1.Explanati
 	if err != nil {
 		return nil, err
 	}
-	return VolcanoJob(job), nil
+	return s.withoutGroup(job), nil
 }
 
 // subjectOf returns the subject of a question: a PodGroup, or the Job that it was made for.
@@ -149,9 +149,9 @@ func subjectOf(q *visibility.Question, group *metav1.ObjectMeta) v1alpha1.Object
 
 // groupWithoutQueue returns the PodGroup in question if its queue does not exist. Otherwise, it returns nil.
 func (s *Session) groupWithoutQueue(q *visibility.Question) *schedulingv1beta1.PodGroup {
-	group := s.WithoutQueue.PodGroup(q.Namespace, q.Name)
+	group := s.Outsiders.PodGroup(q.Namespace, q.Name)
 	if q.Kind == "Job" {
-		group = s.WithoutQueue.PodGroupOfJob(q.Namespace, q.Name, s.Volcano.Queues)
+		group = s.Outsiders.PodGroupOfJob(q.Namespace, q.Name)
 	}
 	if group == nil || s.Volcano.Queues[api.QueueID(group.Spec.Queue)] != nil {
 		return nil

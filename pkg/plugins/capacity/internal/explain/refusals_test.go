@@ -14,7 +14,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
 // waiting is the job of a gang, and its waiting pod.
@@ -114,11 +116,12 @@ func TestAJobOfVolcanoWithoutAPodGroupIsExplainedByItsPhase(t *testing.T) {
 	}{
 		{batchv1alpha1.Completed, v1alpha1.Ended, ""}, {batchv1alpha1.Failed, v1alpha1.Ended, ""}, {batchv1alpha1.Aborted, v1alpha1.Ended, ""},
 		{batchv1alpha1.Terminating, v1alpha1.Releasing, ""},
-		{"", v1alpha1.Waiting, "The job, which is Pending, has no PodGroup in this session: Volcano's controllers create one for it, see whether they run"},
+		{"", v1alpha1.Waiting, "The job has no PodGroup yet: Volcano's controllers create one for it, see whether they run"},
 	} {
 		job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "second"}, Spec: batchv1alpha1.JobSpec{Queue: "team"}}
 		job.Status.State.Phase = c.phase
-		told := VolcanoJob(job)
+		known := &snapshot.Snapshot{Input: snapshot.Input{Queues: map[api.QueueID]*api.QueueInfo{"team": {}}}}
+		told := (&Session{Described: &describe.Session{Snapshot: known}}).withoutGroup(job)
 		if told.State != c.state || told.Queue != "team" || told.Subject.Kind != "Job" || (told.Cause != nil) != (c.cause != "") || told.Cause != nil && told.Cause.Message != c.cause {
 			t.Errorf("a job that is %q: %+v", c.phase, told)
 		}

@@ -3,10 +3,8 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -52,36 +50,32 @@ func StateOfJob(job *api.JobInfo) v1alpha1.State {
 	}
 }
 
-// VolcanoJob explains a Volcano Job without a PodGroup: Volcano's controllers have deleted it, or have not created it yet.
-func VolcanoJob(job *batchv1alpha1.Job) *v1alpha1.Explanation {
-	explanation := &v1alpha1.Explanation{Subject: describe.Object("Job", &job.ObjectMeta), Queue: job.Spec.Queue}
-	switch phase := job.Status.State.Phase; phase {
+// withoutGroup explains a Volcano Job without a PodGroup: Volcano's controllers have deleted it, or have not created it.
+func (s *Session) withoutGroup(job *batchv1alpha1.Job) *v1alpha1.Explanation {
+	told := &v1alpha1.Explanation{Subject: describe.Object("Job", &job.ObjectMeta), Queue: job.Spec.Queue}
+	switch describe.PhaseOf(job) {
 	case batchv1alpha1.Completed, batchv1alpha1.Failed, batchv1alpha1.Terminated, batchv1alpha1.Aborted:
-		explanation.State = v1alpha1.Ended
+		told.State = v1alpha1.Ended
 	case batchv1alpha1.Completing, batchv1alpha1.Terminating, batchv1alpha1.Aborting:
-		explanation.State = v1alpha1.Releasing
+		told.State = v1alpha1.Releasing
 	default:
-		explanation.State = v1alpha1.Waiting
-		explanation.Cause = &v1alpha1.Refusal{Message: fmt.Sprintf("The job, which is %s, has no PodGroup in this session: Volcano's controllers create one for it, see whether they run",
-			cmp.Or(phase, batchv1alpha1.Pending))}
+		told.State = v1alpha1.Waiting
+		told.Cause = describe.Refusal(s.Described.WhyWithoutGroup(job))
 	}
-	return explanation
+	return told
 }
 
 // explainOutsider explains a pod that no job of the session has.
 func (s *Session) explainOutsider(pod *corev1.Pod) *v1alpha1.Explanation {
 	told := &v1alpha1.Explanation{Subject: describe.Object("Pod", &pod.ObjectMeta), State: v1alpha1.Waiting, Node: pod.Spec.NodeName}
-	group := pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey]
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 		told.State = v1alpha1.Ended
 	case options.ServerOpts != nil && !slices.Contains(options.ServerOpts.SchedulerNames, pod.Spec.SchedulerName):
 		told.State = v1alpha1.NotScheduled
-		told.Cause = &v1alpha1.Refusal{Message: fmt.Sprintf("The pod is for scheduler %q: set spec.schedulerName to %s", pod.Spec.SchedulerName, strings.Join(options.ServerOpts.SchedulerNames, " or "))}
-	case group == "":
-		told.Cause = &v1alpha1.Refusal{Message: "The pod has no PodGroup yet: Volcano's controllers create one for it, see whether they run"}
+		told.Cause = describe.Refusal(refusals.OtherScheduler{Subject: "pod", Scheduler: pod.Spec.SchedulerName, Names: options.ServerOpts.SchedulerNames})
 	default:
-		told.Cause = s.whyGroupMissing(pod.Namespace, group)
+		told.Cause = s.whyGroupMissing(pod)
 	}
 	if !snapshot.WaitsForNode(pod) && told.State == v1alpha1.Waiting && len(pod.Spec.SchedulingGates) == 0 {
 		told.State = v1alpha1.Running // its job is gone
@@ -90,13 +84,15 @@ func (s *Session) explainOutsider(pod *corev1.Pod) *v1alpha1.Explanation {
 	return told
 }
 
-// whyGroupMissing returns why the session lacks a PodGroup.
-func (s *Session) whyGroupMissing(namespace, name string) *v1alpha1.Refusal {
-	if group := s.WithoutQueue.PodGroup(namespace, name); group != nil {
-		if s.Volcano.Queues[api.QueueID(group.Spec.Queue)] == nil {
-			return describe.Refusal(refusals.QueueMissing{Queue: group.Spec.Queue})
-		}
-		return &v1alpha1.Refusal{Message: fmt.Sprintf("PodGroup %s/%s is not in this session: the scheduler has not read it yet, or it is not ready for scheduling", namespace, name)}
+// whyGroupMissing returns why the session lacks the PodGroup of a pod.
+func (s *Session) whyGroupMissing(pod *corev1.Pod) *v1alpha1.Refusal {
+	group := s.Outsiders.PodGroup(pod.Namespace, pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey])
+	switch {
+	case group == nil:
+		return describe.Refusal(describe.WhyPodWithoutGroup(pod))
+	case s.Volcano.Queues[api.QueueID(group.Spec.Queue)] == nil:
+		return describe.Refusal(refusals.QueueMissing{Queue: group.Spec.Queue})
+	default:
+		return &v1alpha1.Refusal{Message: fmt.Sprintf("PodGroup %s/%s is not in this session: the scheduler has not read it yet, or it is not ready for scheduling", group.Namespace, group.Name)}
 	}
-	return &v1alpha1.Refusal{Message: refusals.PodGroupMissing{Namespace: namespace, Name: name}.Message()}
 }

@@ -224,7 +224,7 @@ func TestMissingQueues(t *testing.T) {
 	pod := task.Pod
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "the quota is used up"}}
 	kube, volcano := f.withStatus([]runtime.Object{pod.DeepCopy()}, []runtime.Object{group.DeepCopy()})
-	withoutQueue := []WithoutQueue{{Group: group, Pods: []*corev1.Pod{pod}}}
+	withoutQueue := []Outsider{{Group: group, Pods: []*corev1.Pod{pod}}}
 	f.Begin("session")
 	f.MissingQueues(withoutQueue)
 	f.expectEvents("the first session", event+"PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}", event+"Pod,apiVersion=v1}")
@@ -249,7 +249,7 @@ func TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo(t *testing.T) {
 		}},
 	}
 	_, volcano := f.withStatus(nil, []runtime.Object{group.DeepCopy()})
-	f.MissingQueues([]WithoutQueue{{Group: group}})
+	f.MissingQueues([]Outsider{{Group: group}})
 	f.eventually("the PodGroup", "Running Scheduled=True Ready: ;", groupSays(volcano, "g"))
 	f.expectEvents("nobody waits")
 	if len(group.Status.Conditions) != 2 {
@@ -273,7 +273,7 @@ func TestAPodGroupThatSaysWhichQueueIsMissingIsLeftAlone(t *testing.T) {
 		silent.OwnerReferences = append(silent.OwnerReferences, metav1.OwnerReference{Name: fmt.Sprint("owner", i), Controller: ptr.To(false)})
 		said.OwnerReferences = silent.OwnerReferences
 	}
-	withoutQueue := []WithoutQueue{{Group: said}, {Group: silent}}
+	withoutQueue := []Outsider{{Group: said}, {Group: silent}}
 	f.MissingQueues(withoutQueue)
 	f.expectEvents("a start of the scheduler", "Warning QueueNotFound "+message+" involvedObject{kind=PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}")
 	if n := testing.AllocsPerRun(10, func() { f.MissingQueues(withoutQueue) }); n > 500 {

@@ -8,15 +8,19 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	podrequests "github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // Needs returns the minimum of a job that is not admitted yet. The error says why its devices are not included, or that
@@ -131,6 +135,33 @@ func (s *Snapshot) volcanoJob(job *api.JobInfo) (*batchv1alpha1.Job, error) {
 		return nil, fmt.Errorf("its Job %s/%s has not been read from the API server yet; if this lasts, check that the scheduler may list and watch jobs.batch.volcano.sh", job.Namespace, owner.Name)
 	}
 	return object, nil
+}
+
+// OtherSchedulerOf returns why a job never starts if Volcano's controllers will make its pods, all of them for another scheduler.
+func (s *Snapshot) OtherSchedulerOf(job *api.JobInfo) report.Refusal {
+	if len(job.Tasks) > 0 {
+		return nil
+	}
+	object, err := s.volcanoJob(job)
+	if err != nil || object == nil {
+		return nil // Needs reports the error
+	}
+	return s.OtherScheduler(object)
+}
+
+// OtherScheduler refuses a Volcano Job whose pods are all for another scheduler. It returns nil if some are for this one.
+func (s *Snapshot) OtherScheduler(job *batchv1alpha1.Job) report.Refusal {
+	name := ""
+	for i := range job.Spec.Tasks {
+		name = cmp.Or(job.Spec.Tasks[i].Template.Spec.SchedulerName, job.Spec.SchedulerName, corev1.DefaultSchedulerName)
+		if options.ServerOpts == nil || forThisScheduler(name) {
+			return nil
+		}
+	}
+	if name == "" {
+		return nil // without tasks, it makes no pods
+	}
+	return refusals.OtherScheduler{Subject: "job", Scheduler: name, Names: options.ServerOpts.SchedulerNames}
 }
 
 // priorityOf returns the value of a PriorityClass, zero if it does not exist.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingscheme "volcano.sh/apis/pkg/apis/scheduling/scheme"
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -17,27 +18,38 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// WithoutQueue is a PodGroup whose queue does not exist, with its waiting pods. No session has it. The objects belong to informers.
-type WithoutQueue struct {
+// Outsider is something that no session has: a PodGroup whose queue does not exist, with its waiting pods, or a Volcano Job or a pod without
+// a PodGroup. The objects belong to informers.
+type Outsider struct {
+	// Group is nil if there is no PodGroup. Job is set for a Volcano Job without a PodGroup only.
 	Group *vcv1beta1.PodGroup
+	Job   *batchv1alpha1.Job
 	Pods  []*corev1.Pod
 }
 
 // Waits reports whether the PodGroup or one of its pods waits.
-func (s WithoutQueue) Waits() bool {
-	switch s.Group.Status.Phase {
+func (o Outsider) Waits() bool {
+	if o.Group == nil {
+		return true
+	}
+	switch o.Group.Status.Phase {
 	case vcv1beta1.PodGroupRunning, vcv1beta1.PodGroupCompleted:
-		return len(s.Pods) > 0
+		return len(o.Pods) > 0
 	default:
 		return true
 	}
 }
 
-// MissingQueues writes which queue is missing on each waiting PodGroup whose queue does not exist, and on its waiting pods.
-// It clears the condition once a PodGroup no longer waits. It runs before End, and needs a StatusWriter.
-func (r *Reporter) MissingQueues(withoutQueue []WithoutQueue) {
+// MissingQueues writes which queue is missing on each waiting PodGroup whose queue does not exist, and on its waiting pods. Volcano Jobs
+// get an event. It clears the condition once a PodGroup no longer waits. It runs before End, and needs a StatusWriter.
+func (r *Reporter) MissingQueues(withoutQueue []Outsider) {
 	told := map[types.UID]string{}
 	for _, s := range withoutQueue {
+		if s.Job != nil {
+			job := reference(batchv1alpha1.SchemeGroupVersion, "Job", &s.Job.ObjectMeta)
+			r.tellMissing(told, s.Job.UID, job, refusals.QueueMissing{Queue: s.Job.Spec.Queue})
+			continue
+		}
 		refusal := refusals.QueueMissing{Queue: s.Group.Spec.Queue}
 		said := waitingOf(s.Group)
 		if !s.Waits() {
