@@ -52,7 +52,8 @@ var _ = Describe("kubectl devicequota", func() {
 			g.Expect(explanation).To(MatchRegexp(`^\w+/waits\S* in namespace `+f.namespace+` waits; its queue is `+queue+`\n  Cause: `+refusal), "%s", explanation)
 			g.Expect(explanation).To(ContainSubstring("✗ "))
 			waiting := devicequota("waiting", "-n", f.namespace, "--queue", queue)
-			g.Expect(waiting).To(MatchRegexp(`job/waits .*`+refusal), "%s", waiting)
+			g.Expect(waiting).To(MatchRegexp(`job/waits .*InsufficientScalarQuota +`+f.class+` \d+/2 in `+queue+`\n`), "%s", waiting)
+			Expect(devicequota("waiting", "-n", f.namespace, "-o", "wide", "--reason", "InsufficientScalarQuota")).To(ContainSubstring("no room for " + f.class + " in queue " + queue))
 		}).WithContext(ctx).Should(Succeed())
 	})
 

@@ -47,7 +47,7 @@ func (t *Table) widths(shown []int, terminal int) []int {
 		case column.Max > 0:
 			widths[i] = min(column.Max, column.Min+max(0, room)/elastic)
 		case column.Cut && room < 0:
-			widths[i] = max(len(column.Title), widths[i]+room)
+			widths[i] = max(len(column.Title), min(column.Min, widths[i]), widths[i]+room)
 		}
 	}
 	return widths

@@ -22,7 +22,8 @@ type Column struct {
 	Drop int
 	// Cut allows to shorten the cells of the last column to fit the terminal.
 	Cut bool
-	// Min and Max are the bounds of a column with drawn cells. Other columns are as wide as their cells.
+	// Min and Max are the bounds of a column with drawn cells. Other columns are as wide as their cells. Columns are dropped before cells are cut
+	// below Min.
 	Min, Max int
 }
 

@@ -5,7 +5,6 @@ package tree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -72,7 +71,13 @@ func (c *command) run(ctx context.Context) error {
 		return err
 	}
 	if c.watch {
-		return c.follow(ctx, scheduler)
+		return cli.Follow(ctx, scheduler, term.NewScreen(c.Out, c.look.Style), func(w io.Writer, style term.Style) error {
+			queues, err := c.fetch(ctx, scheduler)
+			if err != nil {
+				return err
+			}
+			return c.print(w, queues, style)
+		})
 	}
 	queues, err := c.fetch(ctx, scheduler)
 	if err != nil {
@@ -109,43 +114,4 @@ func (c *command) print(w io.Writer, queues *v1alpha1.QueueList, style term.Styl
 		return err
 	}
 	return draw(w, queues, style, c.output.Wide())
-}
-
-// follow draws after each update. It reopens a stream that the API server ends after a while. A stream that ends before its first
-// update is an error.
-func (c *command) follow(ctx context.Context, scheduler *client.Client) error {
-	screen := term.NewScreen(c.Out, c.look.Style)
-	for {
-		told, err := c.stream(ctx, scheduler, screen)
-		switch {
-		case ctx.Err() != nil:
-			return nil // the user has had enough
-		case !errors.Is(err, io.EOF):
-			return err
-		case !told:
-			return fmt.Errorf("the scheduler has ended the stream of updates: run the command again")
-		}
-	}
-}
-
-// stream draws until the stream ends, and returns whether there was an update.
-func (c *command) stream(ctx context.Context, scheduler *client.Client, screen *term.Screen) (told bool, err error) {
-	updates, err := scheduler.Updates(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer updates.Close()
-	for {
-		queues, err := c.fetch(ctx, scheduler)
-		if err != nil {
-			return told, err
-		}
-		if err := screen.Draw(func(w io.Writer, style term.Style) error { return c.print(w, queues, style) }); err != nil {
-			return told, err
-		}
-		if err := updates.Next(); err != nil {
-			return told, err
-		}
-		told = true
-	}
 }

@@ -14,15 +14,35 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
-// waiting returns the waiting workloads by queue, from some queues or from all. They come from the scheduler sorted by age.
-func waiting(workloads []v1alpha1.Workload, queues []string) []v1alpha1.Workload {
+const (
+	byQueue    = "queue"
+	byAge      = "age"
+	byPriority = "priority"
+)
+
+var orders = []string{byQueue, byAge, byPriority}
+
+// selection says which workloads to show, and in which order. It selects all queues and reasons if it names none.
+type selection struct {
+	queues, reasons []string
+	order           string
+}
+
+// of returns the waiting workloads of a selection. They come from the scheduler sorted by age.
+func (s *selection) of(workloads []v1alpha1.Workload) []v1alpha1.Workload {
 	selected := []v1alpha1.Workload{}
 	for i := range workloads {
-		if w := &workloads[i]; w.Waits != nil && (len(queues) == 0 || slices.Contains(queues, w.Queue)) {
+		w := &workloads[i]
+		if w.Waits != nil && (len(s.queues) == 0 || slices.Contains(s.queues, w.Queue)) && (len(s.reasons) == 0 || slices.Contains(s.reasons, w.Waits.Reason)) {
 			selected = append(selected, *w)
 		}
 	}
-	slices.SortStableFunc(selected, func(a, b v1alpha1.Workload) int { return cmp.Compare(a.Queue, b.Queue) })
+	switch s.order {
+	case byQueue:
+		slices.SortStableFunc(selected, func(a, b v1alpha1.Workload) int { return cmp.Compare(a.Queue, b.Queue) })
+	case byPriority:
+		slices.SortStableFunc(selected, func(a, b v1alpha1.Workload) int { return cmp.Compare(b.Priority, a.Priority) })
+	}
 	return selected
 }
 
@@ -34,13 +54,21 @@ type view struct {
 
 // draw writes one line for each workload.
 func (v view) draw(w io.Writer, workloads *v1alpha1.WorkloadList, style term.Style) error {
-	table := &term.Table{Columns: v.columns(term.Column{Title: "QUEUE"}, term.Column{Title: "REASON", Drop: 2}, term.Column{Title: "MESSAGE", Cut: true})}
+	table := &term.Table{Columns: v.columns(term.Column{Title: "QUEUE"}, term.Column{Title: "REASON", Drop: 2}, term.Column{Title: "WHY", Cut: true, Min: 24})}
 	for i := range workloads.Items {
 		workload := &workloads.Items[i]
 		cells := append([]term.Cell{{Text: workload.Queue}}, v.cells(workload)...)
-		table.Row(append(cells, term.Cell{Text: cli.OrDash(workload.Waits.Reason)}, term.Cell{Text: workload.Waits.Message})...)
+		table.Row(append(cells, term.Cell{Text: cli.OrDash(workload.Waits.Reason)}, term.Cell{Text: why(workload.Waits)})...)
 	}
 	return table.Write(w, style)
+}
+
+// why returns what a queue would hold and may hold, if that is the reason, or the message of the scheduler.
+func why(r *v1alpha1.Refusal) string {
+	if r.Dimension == nil || r.Limit == "" {
+		return r.Message
+	}
+	return fmt.Sprintf("%s %s/%s in %s", r.Dimension, r.WouldBe, r.Limit, r.Queue)
 }
 
 // columns returns the columns that identify a workload, with one column before and others after them.
@@ -49,7 +77,7 @@ func (v view) columns(before term.Column, after ...term.Column) []term.Column {
 	if v.namespaces {
 		columns = append(columns, term.Column{Title: "NAMESPACE"})
 	}
-	columns = append(columns, term.Column{Title: "WORKLOAD"}, term.Column{Title: "PHASE", Drop: 1}, term.Column{Title: "PODS", Right: true}, term.Column{Title: "AGE"})
+	columns = append(columns, term.Column{Title: "WORKLOAD"}, term.Column{Title: "PHASE", Drop: 1}, term.Column{Title: "PODS", Right: true, Drop: 3}, term.Column{Title: "AGE"})
 	return append(columns, after...)
 }
 

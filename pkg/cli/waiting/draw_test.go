@@ -3,6 +3,7 @@
 package waiting
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -20,19 +21,21 @@ func TestWorkloadsThatWaitLookLikeThis(t *testing.T) {
 		style      term.Style
 		wide       bool
 		namespaces bool
-		queues     []string
+		selection  selection
 	}{
 		{name: "pipe"},
 		{name: "all-namespaces", namespaces: true},
 		{name: "wide", namespaces: true, wide: true},
-		{name: "one-queue", queues: []string{"vision"}},
+		{name: "one-queue", selection: selection{queues: []string{"vision"}}},
+		{name: "priority", selection: selection{reasons: []string{"NotEnoughQuota"}, order: byPriority}},
 		{name: "terminal-100", style: term.Style{Unicode: true, Width: 100}},
 		{name: "terminal-60", style: term.Style{Width: 60}},
 		{name: "wide-80", style: term.Style{Unicode: true, Width: 80}, wide: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			workloads := clitest.Read[v1alpha1.WorkloadList](t, "workloads.yaml")
-			workloads.Items = waiting(workloads.Items, c.queues)
+			c.selection.order = cmp.Or(c.selection.order, byQueue)
+			workloads.Items = c.selection.of(workloads.Items)
 			v := view{namespaces: c.namespaces, now: noon}
 			draw := v.draw
 			if c.wide {
