@@ -49,6 +49,18 @@ func (l *Ledger) MayLose(q QueueID, as Amounts) bool {
 	return !deservesAny
 }
 
+// Exceeds reports whether the queue, or an ancestor, has more than it deserves of one of these amounts.
+func (l *Ledger) Exceeds(q QueueID, as Amounts) bool {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range as {
+			if deserved := l.Deserved(id, e.Dimension); deserved.Set && deserved.exceededBy(l.used(id, e.Dimension)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Bottleneck returns the lowest proper ancestor of the queue without room for the demand. It returns false if all have
 // room. Only resources given back below the bottleneck make room there.
 func (l *Ledger) Bottleneck(q QueueID, d Demand) (QueueID, bool) {

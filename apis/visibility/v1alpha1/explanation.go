@@ -31,8 +31,10 @@ type Explanation struct {
 	Nodes []NodesAnswer `json:"nodes,omitempty"`
 	// Supplies says where the devices and cards are that the subject asks for.
 	Supplies []Supply `json:"supplies,omitempty"`
-	// Holders are those that hold what is missing.
-	Holders []Holder `json:"holders,omitempty"`
+	// Holders are those that hold what is missing, and what they hold of it. Those whose queues hold more than they deserve come first. MoreHolders
+	// is how many others there are.
+	Holders     []Holder `json:"holders,omitempty"`
+	MoreHolders int32    `json:"moreHolders,omitempty"`
 	// Eviction says whether others would be evicted for the subject, and why not. It is nil if that is no question.
 	Eviction *Eviction `json:"eviction,omitempty"`
 	// Pods has the explanations of the pods of a workload that wait. Pods with the same answer are one entry, and Count is

@@ -21,6 +21,8 @@ type Holder struct {
 	Workload string `json:"workload,omitempty"`
 	// Queue is the queue that is charged.
 	Queue string `json:"queue"`
+	// Borrows says that the queue holds more than it deserves, so that others may take it back. Only explanations say this.
+	Borrows bool `json:"borrows,omitempty"`
 	// Node is empty for a claim.
 	Node string `json:"node,omitempty"`
 	// State says how the holder holds it.

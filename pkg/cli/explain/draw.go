@@ -11,7 +11,6 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/cli"
 	"github.com/devicequota/devicequota/pkg/cli/figures"
-	"github.com/devicequota/devicequota/pkg/cli/holders"
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
@@ -69,6 +68,9 @@ func (d *drawing) reasons(e *v1alpha1.Explanation) {
 	d.supplies(e.Supplies)
 	if len(e.Holders) > 0 {
 		d.section("Who holds what is missing", d.holders(e.Holders))
+		if e.MoreHolders > 0 {
+			d.Text("  ", fmt.Sprintf("and %d more; kubectl devicequota holders -A lists all", e.MoreHolders), "")
+		}
 	}
 	d.eviction(e.Eviction)
 	d.pods(e.Pods)
@@ -187,12 +189,6 @@ func (d *drawing) standings(standings []v1alpha1.Standing) *term.Table {
 		s := &standings[i]
 		table.Row(figures.Cells(&s.Figures, d.wide, s.Queue, s.Figures.Dimension.String())...)
 	}
-	return table
-}
-
-func (d *drawing) holders(items []v1alpha1.Holder) *term.Table {
-	table := holders.View{Namespaces: true, Wide: d.wide, Now: d.now}.Table(items)
-	table.Indent = indent
 	return table
 }
 

@@ -123,6 +123,29 @@ func TestWhoWouldGoWhenAnotherPluginLetsAJobIn(t *testing.T) {
 	expectStatuses(t, ssn, "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending")
 }
 
+func TestThoseWhoBorrowAreNamedFirst(t *testing.T) {
+	s := besideLender(4, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(1)}, "lender": {Deserved: counts(2)}})
+	s.job("own", "q", running, nil, s.holding(0, 1, newPod("own", "n1", cpu(1))))
+	for i := range 3 {
+		name := fmt.Sprint("low-", i)
+		s.job(name, "lender", running, nil, s.holding(i+1, 1, newPod(name, "n1", cpu(1))))
+	}
+	s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
+	ssn := s.open(t)
+	_, _, told := s.waits(t, ssn, "PodGroup", "p")
+	var names []string
+	for _, h := range told.Holders {
+		names = append(names, fmt.Sprint(h.Name, " ", h.Borrows, " ", len(h.Charged)))
+	}
+	// Of what they hold, only devices are missing.
+	if got, want := strings.Join(names, ", "), "low-0 true 1, low-1 true 1, low-2 true 1, own false 1"; got != want {
+		t.Errorf("the holders are %s, want %s", got, want)
+	}
+	if want := "Nobody is evicted for it: queue <q> deserves no more of what it lacks, and no job of lower priority"; told.Eviction == nil || !strings.HasPrefix(told.Eviction.Message, want) {
+		t.Errorf("the eviction is %+v, want %q", told.Eviction, want)
+	}
+}
+
 func TestExplanationsSayWhereDevicesAre(t *testing.T) {
 	s := lending()
 	s.job("p", "q", inqueue, nil, s.claimed(2, newPod("p", "", cpu(1))))

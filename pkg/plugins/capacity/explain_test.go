@@ -140,6 +140,9 @@ func TestAnExplanationNamesThoseThatHoldWhatIsMissingLongest(t *testing.T) {
 	if len(told.Holders) != explain.MaxHolders {
 		t.Fatalf("%d holders are named, want %d", len(told.Holders), explain.MaxHolders)
 	}
+	if told.MoreHolders != pods-explain.MaxHolders {
+		t.Errorf("there are %d more, want %d", told.MoreHolders, pods-explain.MaxHolders)
+	}
 	for i, h := range told.Holders {
 		if want := accountBegins.Add(time.Duration(i) * time.Second); !h.Since.Time.Equal(want) {
 			t.Errorf("holder %d has held since %s, want %s", i, h.Since, want)

@@ -97,7 +97,7 @@ function supply(s) {
 export function explanation(e, close) {
   const title = `${e.subject.kind} ${e.subject.namespace}/${e.subject.name}`;
   const list = (heading, entries) => (entries.length === 0 ? [] : [element('h2', {}, heading), element('ul', {}, entries.map((entry) => element('li', {}, entry)))]);
-  const named = (h) => `${h.namespace}/${h.name || '…'} in queue ${h.queue}: ${amountsOf(h.charged) || amountsOf(h.shares)}${h.since ? `, for ${age(h.since)}` : ''}`;
+  const named = (h) => `${h.namespace}/${h.name || '…'} in queue ${h.queue}: ${amountsOf(h.charged) || amountsOf(h.shares)}${h.since ? `, for ${age(h.since)}` : ''}${h.borrows ? ', borrowed' : ''}`;
   return [
     element('button', {type: 'button', class: 'close', onclick: close}, 'Close'),
     element('h2', {id: 'explanation-title', tabindex: -1}, `${title}: ${e.state}`),
@@ -106,7 +106,7 @@ export function explanation(e, close) {
     ...list('Pods', (e.pods ?? []).map((p) => `${p.count} × ${p.state}: ${p.cause.message}`)),
     ...list('Nodes', (e.nodes ?? []).map((n) => `${n.count} ${n.suitable ? 'suitable' : n.message}: ${(n.nodes ?? []).join(', ')}`)),
     ...list('Devices and cards', (e.supplies ?? []).map(supply)),
-    ...list('Who holds what is missing', (e.holders ?? []).map(named)),
+    ...list('Who holds what is missing', [...(e.holders ?? []).map(named), ...(e.moreHolders ? [`and ${e.moreHolders} more`] : [])]),
     ...list('What would have to go', e.eviction ? [e.eviction.message, ...(e.eviction.victims ?? []).map(named)] : []),
   ].filter(Boolean);
 }

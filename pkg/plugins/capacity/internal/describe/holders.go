@@ -35,36 +35,55 @@ func (s *Session) Holders() ([]v1alpha1.Holder, map[api.JobID]ledger.Amounts) {
 	return holders, charged
 }
 
-// HoldersOf returns the holders of the dimensions in a queue and below it, or anywhere if the queue is nil. It returns at most
-// the given number. Those that have held longest come first.
-func (s *Session) HoldersOf(dimensions []ledger.Ordinal, within *ledger.QueueID, atMost int) []v1alpha1.Holder {
+// HoldersOf returns the holders of the dimensions in a queue and below it, or anywhere if the queue is nil, and what they hold of these. Those that
+// others may take something back from come first, and of these those that have held longest. It returns at most the given number, and
+// how many others there are.
+func (s *Session) HoldersOf(dimensions []ledger.Ordinal, within *ledger.QueueID, atMost int) (first []v1alpha1.Holder, others int32) {
 	if len(dimensions) == 0 {
-		return nil
+		return nil, 0
 	}
-	var oldest []v1alpha1.Holder // kept in order, to describe only these holders
 	s.Snapshot.EachHolding(s.Promised, func(h *snapshot.Holding) {
-		if !s.holdsAny(h, dimensions, within) {
+		held := s.heldOf(h, dimensions, within)
+		if len(held) == 0 {
 			return
 		}
-		place, _ := slices.BinarySearchFunc(oldest, holderOf(h), compareHolders)
+		found := holderOf(h)
+		found.Borrows = s.Snapshot.Ledger.Exceeds(h.Queue, held)
+		place, _ := slices.BinarySearchFunc(first, found, compareBorrowers) // kept in order, to describe only these holders
+		if len(first) == atMost {
+			others++
+		}
 		if place < atMost {
-			oldest = slices.Insert(oldest[:min(len(oldest), atMost-1)], place, s.holder(h))
+			holder := s.holder(h)
+			holder.Borrows = found.Borrows
+			holder.Charged, holder.Shares = s.only(dimensions, holder.Charged), s.only(dimensions, holder.Shares)
+			first = slices.Insert(first[:min(len(first), atMost-1)], place, holder)
 		}
 	})
-	return oldest
+	return first, others
 }
 
-// holdsAny reports whether a holding has some of the dimensions that is charged within a queue, or to any queue if within is nil.
-func (s *Session) holdsAny(h *snapshot.Holding, dimensions []ledger.Ordinal, within *ledger.QueueID) bool {
+// heldOf returns what a holding has of the dimensions that is charged within a queue, or to any queue if within is nil.
+func (s *Session) heldOf(h *snapshot.Holding, dimensions []ledger.Ordinal, within *ledger.QueueID) ledger.Amounts {
+	var held ledger.Amounts
 	for i := range h.Parts {
 		if within != nil && !s.Snapshot.Ledger.Within(h.Parts[i].Queue, *within) {
 			continue
 		}
-		if slices.ContainsFunc(dimensions, func(o ledger.Ordinal) bool { return h.Parts[i].Amounts.Of(o).Sign() > 0 }) {
-			return true
+		for _, o := range dimensions {
+			if amount := h.Parts[i].Amounts.Of(o); amount.Sign() > 0 {
+				held = plus(held, ledger.Amounts{{Dimension: o, Amount: amount}})
+			}
 		}
 	}
-	return false
+	return held
+}
+
+// only returns the amounts of the dimensions.
+func (s *Session) only(dimensions []ledger.Ordinal, amounts []v1alpha1.Amount) []v1alpha1.Amount {
+	return slices.DeleteFunc(amounts, func(a v1alpha1.Amount) bool {
+		return !slices.ContainsFunc(dimensions, func(o ledger.Ordinal) bool { return Dimension(s.Snapshot.Dimensions.Dimension(o)) == a.Dimension })
+	})
 }
 
 // Holder returns what one pod holds, false if that is nothing. The job is nil if the session has none for the pod.
@@ -100,6 +119,14 @@ func plusPaid(sum ledger.Amounts, h *snapshot.Holding) ledger.Amounts {
 // compareHolders puts those first that have held longest.
 func compareHolders(a, b v1alpha1.Holder) int {
 	return cmp.Or(compareTimes(a.Since, b.Since), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// compareBorrowers puts those first whose queue holds more than it deserves.
+func compareBorrowers(a, b v1alpha1.Holder) int {
+	if a.Borrows != b.Borrows {
+		return map[bool]int{true: -1, false: 1}[a.Borrows]
+	}
+	return compareHolders(a, b)
 }
 
 // compareTimes puts unknown times last.

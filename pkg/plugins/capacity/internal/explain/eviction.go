@@ -51,8 +51,22 @@ func (s *Session) explainRules(job *api.JobInfo) *v1alpha1.Eviction {
 	if cannot, _ := s.Elastic.CannotReclaim(job); cannot != nil {
 		return &v1alpha1.Eviction{Rule: string(eviction.Reclaim), Message: cannot.Message()}
 	}
-	return &v1alpha1.Eviction{Message: fmt.Sprintf(
-		"Nobody is evicted for it: queue <%s> deserves no more of what it lacks, no job of lower priority in the queue may be preempted, or that would not be enough", job.Queue)}
+	return &v1alpha1.Eviction{Message: "Nobody is evicted for it: " + s.whyNoVictims(job)}
+}
+
+// whyNoVictims says for both rules why they evict nobody for a job whose queue deserves no more.
+func (s *Session) whyNoVictims(job *api.JobInfo) string {
+	back := fmt.Sprintf("queue <%s> deserves no more of what it lacks", job.Queue)
+	if !conf.EnabledActionMap[string(eviction.Reclaim)] {
+		back = "the action reclaim, which takes from other queues, is not configured"
+	}
+	queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))
+	asked := devicesAndCards(s.Snapshot, anyOf(job.TaskStatusIndex[api.Pending]))
+	if !found || len(asked) == 0 {
+		return back
+	}
+	from, _ := s.Checks.Takings(s.Checks.Ask(queue, job))
+	return back + ", and " + s.heldByLower(from, asked[0])
 }
 
 // whyNotAsking says why a job does not ask for the room of other pods. It is empty if the job asks.

@@ -46,7 +46,7 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	if task == nil {
 		task = anyOf(job.TaskStatusIndex[api.Pending])
 	}
-	told.Holders = HoldersOfMissing(described, task, cause)
+	tellHolders(told, described, task, cause)
 	told.Supplies = s.suppliesFor(job, task)
 	return told
 }

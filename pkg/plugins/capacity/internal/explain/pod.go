@@ -56,7 +56,7 @@ func (s *Session) explainWaiting(told *v1alpha1.Explanation, job *api.JobInfo, t
 	checks.Add(GangCheck, Gang(job))
 	cause := s.Cause(job, task)
 	told.Checks, told.Cause = checks.End(cause)
-	told.Holders = HoldersOfMissing(s.Described, task, cause)
+	tellHolders(told, s.Described, task, cause)
 	told.Eviction = s.explainEviction(job)
 	told.Supplies = s.suppliesFor(job, task)
 }

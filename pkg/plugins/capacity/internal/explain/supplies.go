@@ -207,20 +207,26 @@ func (s *Supplies) sorted() []v1alpha1.Supply {
 // MaxHolders bounds how many holders an explanation names.
 const MaxHolders = 100
 
-// HoldersOfMissing returns the holders of what a pod lacks: in the queue that refuses it or, if nodes lack devices or cards, anywhere. The
-// pod is nil if it does not exist yet.
-func HoldersOfMissing(s *describe.Session, task *api.TaskInfo, cause report.Refusal) []v1alpha1.Holder {
+// tellHolders adds the holders of what a pod lacks: in the queue that refuses it or, if nodes lack devices or cards, anywhere. The pod is nil
+// if it does not exist yet.
+func tellHolders(told *v1alpha1.Explanation, s *describe.Session, task *api.TaskInfo, cause report.Refusal) {
+	missing, within := missingOf(s.Snapshot, task, cause)
+	told.Holders, told.MoreHolders = s.HoldersOf(missing, within, MaxHolders)
+}
+
+// missingOf returns what a pod lacks, and the queue in which it lacks it, nil if that is no queue.
+func missingOf(s *snapshot.Snapshot, task *api.TaskInfo, cause report.Refusal) ([]ledger.Ordinal, *ledger.QueueID) {
 	if refused := report.RefusedByQuota(cause); refused != nil {
-		queue, found := s.Snapshot.Ledger.Queue(refused.Queue)
+		queue, found := s.Ledger.Queue(refused.Queue)
 		if !found {
-			return nil
+			return nil, nil
 		}
-		return s.HoldersOf(refusedDimensions(s.Snapshot, refused), &queue, MaxHolders)
+		return refusedDimensions(s, refused), &queue
 	}
 	if task == nil {
-		return nil
+		return nil, nil
 	}
-	return s.HoldersOf(devicesAndCards(s.Snapshot, task), nil, MaxHolders)
+	return devicesAndCards(s, task), nil
 }
 
 // refusedDimensions returns the dimensions that a quota refuses.
