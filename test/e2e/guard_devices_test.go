@@ -97,6 +97,13 @@ func guardOfDevices() {
 		Entry("a pod with an affinity to some nodes", everybody(attempt{create: asPod(template("", forVolcanos+onNodes(256)))})),
 		Entry("a pod of many containers", nobodyBut("more than 256 containers", attempt{create: asPod(template("", forVolcanos+many("initContainers", "{name: c%d, image: i}", 256)))})),
 		Entry("a pod of many volumes", nobodyBut("more than 256 containers, volumes", attempt{create: asPod(template("", forVolcanos+many("volumes", "{name: v%d, persistentVolumeClaim: {claimName: c}}", 257)))})),
+		Entry("a pod that gets many terms of nodeAffinity while it is gated", nobodyBut("more than 16 terms of nodeAffinity", attempt{
+			existing: asPod(template("", forVolcanos+"schedulingGates: [{name: example.com/wait}]")),
+			patch:    "spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {" + many("nodeSelectorTerms", "{matchExpressions: [{key: k, operator: In, values: [x%d]}]}", 17) + "}}}}"})),
+		Entry("a pod that gets many tolerations", nobodyBut("more than 256 containers, volumes, tolerations", attempt{
+			existing: asPod(template("", forVolcanos+"nodeSelector: {a: nowhere}")), patch: "spec: {" + many("tolerations", "{key: k%d, operator: Exists, effect: NoSchedule}", 257) + "}"})),
+		Entry("a pod that gets a toleration", everybody(attempt{
+			existing: asPod(template("", forVolcanos+"nodeSelector: {a: nowhere}")), patch: "spec: {tolerations: [{key: k, operator: Exists, effect: NoSchedule}]}"})),
 		Entry("a pod of many tolerations", nobodyBut("more than 256 containers, volumes, tolerations", attempt{create: asPod(template("", forVolcanos+many("tolerations", "{key: k%d, operator: Exists}", 257)))})),
 		Entry("a pod of many host ports", nobodyBut("hostPorts", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %[1]d1, hostPort: %[1]d1}", 257)+"}]"))})),
 		Entry("a pod of many ports and some volumes", everybody(attempt{create: asPod(template("", forVolcanos+many("volumes", "{name: v%d, emptyDir: {}}", 200)+

@@ -58,6 +58,10 @@ func guardOfNumbers() {
 	task := func(kind, spec string) attempt {
 		return attempt{create: volcanoJobs[kind]("minAvailable: 1\nschedulerName: volcano\ntasks: [{name: t, replicas: 1, template: {spec: {" + spec + "}}}]")}
 	}
+	jobFlow := func(quantity string) string {
+		return "apiVersion: flow.volcano.sh/v1alpha1\nkind: JobFlow\nspec: {jobRetainPolicy: retain, flows: [{name: a, patch: {jobSpec: {tasks: [{name: t, replicas: 1, template: {spec: {" +
+			"containers: [{name: main, image: i, resources: {requests: {cpu: '" + quantity + "'}}}]}}}]}}}]}"
+	}
 	asking := func(quantity string) string {
 		return "containers: [{name: main, image: i, resources: {requests: {cpu: '" + quantity + "'}}}]"
 	}
@@ -69,6 +73,9 @@ func guardOfNumbers() {
 			return entries
 		}(),
 		Entry("a divisor", nobody(waste, task("Volcano Job", "containers: [{name: main, image: i, env: [{name: a, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: '1e-9999999'}}}]}]"))),
+		Entry("a request of an ephemeral container", nobody(waste, task("Volcano Job", asking("1")+", ephemeralContainers: [{name: e, image: i, resources: {requests: {cpu: '1e-9999999'}}}]"))),
+		Entry("a request in a patch of a JobFlow", judged{attempt{create: jobFlow("1e9999999")}, nil, map[string]string{administrator: waste, operator: waste}}),
+		Entry("any other in a patch of a JobFlow", judged{attempt{create: jobFlow("1e9")}, []string{administrator}, nil}),
 		Entry("an overhead", nobody(waste, task("Volcano Job", asking("1")+", overhead: {cpu: '1e-9999999'}"))),
 		Entry("the size of a volume", nobody(waste, task("Volcano Job", asking("1")+", volumes: [{name: v, emptyDir: {sizeLimit: '1e-9999999'}}]"))),
 		Entry("a projected divisor", nobody(waste, task("Volcano Job", asking("1")+

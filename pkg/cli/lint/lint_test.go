@@ -79,6 +79,23 @@ func TestExitCodesAreForCI(t *testing.T) {
 	}
 }
 
+func TestFindingsDoNotCommandTheTerminal(t *testing.T) {
+	out, _, _ := run(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, annotations: {scheduling.volcano.sh/queue-name: team, volcano.sh/card.name: "H1\e]0;owned\a\e[2J"}}
+spec: {schedulerName: volcano, containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n, labels: {nvidia.com/gpu.product: NVIDIA-H100}}
+status: {allocatable: {nvidia.com/gpu: 8}}
+`, "--offline", "-f", "-")
+	if !strings.Contains(out, "H1\ufffd") || strings.Contains(out, "\x1b") {
+		t.Errorf("the output is %q", out)
+	}
+}
+
 func TestAFindingHasTheLineOfItsField(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "queues.yaml")

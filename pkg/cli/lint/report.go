@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/devicequota/devicequota/pkg/cli/term"
 	"github.com/devicequota/devicequota/pkg/lint"
 )
 
@@ -69,9 +70,9 @@ func (c *command) print(r *report) error {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if c.output.Wide() {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Severity, f.Rule, f.where(), f.Object, f.Field, f.Message)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Severity, f.Rule, term.Harmless(f.where()), term.Harmless(f.Object.String()), term.Harmless(f.Field), term.Harmless(f.Message))
 		} else {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Severity, f.Rule, f.where(), f.Message)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Severity, f.Rule, term.Harmless(f.where()), term.Harmless(f.Message))
 		}
 	}
 	return table.Flush()

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/devicequota/devicequota/pkg/accounting"
+	"github.com/devicequota/devicequota/pkg/cli/term"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -111,6 +112,9 @@ func (f *flags) printTable(w io.Writer, rows []*row) error {
 		line := append(f.values(r), r.Unit+"-hours")
 		for _, measure := range measures {
 			line = append(line, r.amountOf(measure, decimals))
+		}
+		for i := range line {
+			line[i] = term.Harmless(line[i])
 		}
 		fmt.Fprintln(table, strings.Join(line, "\t"))
 	}

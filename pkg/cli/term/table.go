@@ -53,7 +53,7 @@ type row struct {
 // Row adds a row that has one cell for each column.
 func (t *Table) Row(cells ...Cell) {
 	for i := range cells {
-		cells[i].Text = harmless(cells[i].Text)
+		cells[i].Text = Harmless(cells[i].Text)
 	}
 	t.rows = append(t.rows, row{cells: cells})
 }
@@ -61,17 +61,26 @@ func (t *Table) Row(cells ...Cell) {
 // Line adds text across all columns. A text that is too wide for the terminal continues on further lines. First precedes the first
 // line, and later precedes the others.
 func (t *Table) Line(first, later string, text Cell) {
-	text.Text = harmless(text.Text)
+	lines := strings.Split(text.Text, "\n")
+	for i := range lines {
+		lines[i] = Harmless(lines[i])
+	}
+	text.Text = strings.Join(lines, "\n")
 	t.rows = append(t.rows, row{line: &text, first: first, later: later})
 }
 
-// harmless replaces control characters and characters that change the direction of a text. Users choose some names, such as the names of owners.
-func harmless(text string) string {
+// Harmless returns a text as one line without control characters and characters that change the direction of a text. Users choose some names, such
+// as the names of owners.
+func Harmless(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
 			return unicode.ReplacementChar
+		default:
+			return r
 		}
-		return r
 	}, text)
 }
 

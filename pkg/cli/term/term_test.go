@@ -180,14 +180,14 @@ func TestSparklinesLookLikeThis(t *testing.T) {
 func TestNamesDoNotCommandTheTerminal(t *testing.T) {
 	const name = "job\x1b[2J\u202egnp.\a\u009b1m"
 	table := &Table{Columns: []Column{{Title: "NAME"}}}
-	table.Row(Cell{Text: name})
+	table.Row(Cell{Text: name + "\nanother\trow"})
 	table.Line("", "", Cell{Text: name})
 	var text strings.Builder
 	if err := table.Write(&text, Style{}); err != nil {
 		t.Fatal(err)
 	}
-	const shown = "job\ufffd[2J\ufffdgnp.\ufffd\ufffd1m\n"
-	if want := "NAME\n" + shown + shown; text.String() != want {
+	const shown = "job\ufffd[2J\ufffdgnp.\ufffd\ufffd1m"
+	if want := "NAME\n" + shown + " another row\n" + shown + "\n"; text.String() != want {
 		t.Errorf("%q, want %q", text.String(), want)
 	}
 }

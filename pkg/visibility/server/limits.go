@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ import (
 const (
 	// maxConnections protects the file descriptors and the memory of the scheduler.
 	maxConnections = 500
+	// maxOfAddress limits the connections of one address, to leave room for others. The API server needs few: it sends many requests over one.
+	maxOfAddress = 50
 	// maxHeaderBytes is enough for a token and all groups of a user.
 	maxHeaderBytes = 128 << 10
 	// maxRequests limits concurrent requests without streams, and maxStreams limits concurrent streams.
@@ -23,8 +26,8 @@ const (
 	maxOfUser = 20
 	// requestTimeout limits how long an answer takes. Sessions take less.
 	requestTimeout = 30 * time.Second
-	// headerTimeout limits how long a client may take to send the headers.
-	headerTimeout = 10 * time.Second
+	// headerTimeout limits how long a client may take for the TLS handshake, and to send the headers.
+	headerTimeout = 3 * time.Second
 )
 
 // limiter limits concurrent requests, for all users together and for each user.
@@ -102,4 +105,40 @@ func onceKnown(handler http.Handler) http.Handler {
 		}
 		handler.ServeHTTP(w, r)
 	})
+}
+
+// addressListener closes connections of an address that has too many.
+type addressListener struct {
+	net.Listener
+	*limiter
+}
+
+// Accept waits for a connection of an address that does not have too many.
+func (l addressListener) Accept() (net.Conn, error) {
+	for {
+		connection, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		address, _, err := net.SplitHostPort(connection.RemoteAddr().String())
+		if err != nil {
+			address = connection.RemoteAddr().String()
+		}
+		if leave := l.enter(address); leave != nil {
+			return &countedConnection{connection, sync.OnceFunc(leave)}, nil
+		}
+		_ = connection.Close() // it was of no use yet
+	}
+}
+
+// countedConnection is counted until it is closed.
+type countedConnection struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection.
+func (c *countedConnection) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
 }

@@ -106,7 +106,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 		ErrorLog: log.New(connectionErrors{}, "", 0),
 	}
 	go func() {
-		if err := server.ServeTLS(netutil.LimitListener(listener, maxConnections), "", ""); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.ServeTLS(netutil.LimitListener(addressListener{listener, newLimiter(maxConnections, maxOfAddress)}, maxConnections), "", ""); !errors.Is(err, http.ErrServerClosed) {
 			klog.ErrorS(err, "The visibility server has stopped", "address", listener.Addr())
 		}
 	}()

@@ -70,7 +70,9 @@ type Cache struct {
 	// clustersChanged counts changes of clusters.
 	clustersChanged atomic.Int64
 	requests        requests
-	mapper          meta.RESTMapper
+	// claimRequests are those about claims and claim templates, each of which counts many workloads.
+	claimRequests requests
+	mapper        meta.RESTMapper
 
 	// The following fields belong to the goroutine that takes snapshots.
 	counter *needs.Counter
@@ -92,7 +94,7 @@ type starter interface {
 func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	c := &Cache{
 		clients: clients, config: config, readiness: readiness.NewInformers(clock.RealClock{}), assumed: newAssumed(),
-		changed: make(chan struct{}, 1), counter: needs.New(), requests: requests{counter: needs.New()}, known: map[types.UID]*known{},
+		changed: make(chan struct{}, 1), counter: needs.New(), requests: requests{counter: needs.New()}, claimRequests: requests{counter: needs.New()}, known: map[types.UID]*known{},
 	}
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Kubernetes.Discovery()))
 	core := informers.NewSharedInformerFactoryWithOptions(clients.Kubernetes, 0, informers.WithTransform(withoutManagedFields))

@@ -42,7 +42,12 @@ func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, 
 }
 
 // growsWith is GrowsWith for what workloads name now.
-func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
+func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1.Object, isNew bool) (grows *workload.Template, more []binding.Amount, err error) {
+	type user struct {
+		binding  *workv1alpha2.ResourceBinding
+		template *workload.Template
+	}
+	var users []user
 	for _, rb := range bindings {
 		if rb.Annotations[binding.GrantAnnotation] == "" || isNew && waitsFor(rb) {
 			continue
@@ -52,14 +57,20 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 			continue // it is unknown what its pods name
 		}
 		template, err := workload.Of(object, c.config.SchedulerNames)
-		if err != nil || template == nil || !usesClaim(template, given) || binding.Read(rb, c.worksOf(rb)).Finished {
-			continue
-		}
-		if more, err := c.exceedsWith(template, rb, with{c.claimReader(), given}); err != nil || len(more) > 0 {
-			return template, more, err
+		if err == nil && template != nil && usesClaim(template, given) && !binding.Read(rb, c.worksOf(rb)).Finished {
+			users = append(users, user{rb, template})
 		}
 	}
-	return nil, nil, nil
+	err = c.request(&c.claimRequests, with{c.claimReader(), given}, func(r *request) error {
+		for _, u := range users {
+			if more, err = r.exceeds(u.template, u.binding); err != nil || len(more) > 0 {
+				grows = u.template
+				return err
+			}
+		}
+		return nil
+	})
+	return grows, more, err
 }
 
 // waitsFor reports whether a workload is held, so that clusters do not see what it names now: it waits until that is there, and until there is room for

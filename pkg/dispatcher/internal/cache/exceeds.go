@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"sync"
 
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -16,7 +17,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/spread"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
@@ -29,40 +29,26 @@ type requests struct {
 // Exceeds returns by how much a workload exceeds the grant of its binding, by dimension. The error says why the needs cannot be
 // counted, or that the queue forbids something that the workload asks for.
 func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
-	return c.exceedsWith(template, rb, c.claimReader())
-}
-
-// exceedsWith is Exceeds with a reader for claims and claim templates.
-func (c *Cache) exceedsWith(template *workload.Template, rb *workv1alpha2.ResourceBinding, claims dra.ClaimReader) (more []binding.Amount, err error) {
-	err = c.compare(template, rb, claims, func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, way []framework.QueueLimits) error {
-		more = needs.Exceeds(dimensions, needed, grant)
-		return needs.Forbidden(dimensions, needed, way, c.CardQuotaRequired)
+	err = c.request(&c.requests, c.claimReader(), func(r *request) error {
+		more, err = r.exceeds(template, rb)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return more, nil
+	return more, err
 }
 
-// Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
-func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
-	err := c.compare(template, rb, c.claimReader(), func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, _ []framework.QueueLimits) error {
-		spares = grant != nil && (len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.Settled, nil)) > 0 ||
-			len(needs.OneCopy(dimensions, grant).Beyond(needed.Copy, nil)) > 0) // clusters that wait for their copies have nothing
-		return nil
-	})
-	return spares || err != nil
+// request counts for one request, with one reader for claims and claim templates, and the queues of one time.
+type request struct {
+	*Cache
+	counter  *needs.Counter
+	limits   map[string]framework.QueueLimits
+	clusters []*clusterv1alpha1.Cluster
 }
 
-// compare counts the needs of a workload with a reader for claims and claim templates. It calls a function with the needs, the grant,
-// and the limits of the queues on the path of the grant.
-func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBinding, claims dra.ClaimReader,
-	with func(*ledger.Dimensions, framework.Needs, *binding.Grant, []framework.QueueLimits) error,
-) error {
-	c.requests.mu.Lock()
-	defer c.requests.mu.Unlock()
-	counter := c.requests.counter
-	queues, limits, err := c.begin(counter, claims)
+// request counts for one request. Others of the same kind wait until it ends.
+func (c *Cache) request(among *requests, claims dra.ClaimReader, count func(*request) error) error {
+	among.mu.Lock()
+	defer among.mu.Unlock()
+	_, limits, err := c.begin(among.counter, claims)
 	if err != nil {
 		return err
 	}
@@ -70,33 +56,59 @@ func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBi
 	if err != nil {
 		return err
 	}
-	grant := binding.Read(rb, nil).Grant
-	to := spread.Retained(spread.Of(rb, grant, template, clusters), rb, template, c.worksOf(rb), clusters)
-	needed := counter.Of(template, to, nil)
-	if needed.Err != nil {
-		return needed.Err
+	return count(&request{c, among.counter, limits, clusters})
+}
+
+// exceeds is Exceeds for a part of a request.
+func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) ([]binding.Amount, error) {
+	needed, grant, err := r.count(template, rb)
+	if err != nil {
+		return nil, err
 	}
 	var way []framework.QueueLimits
 	if grant != nil {
-		way = onTheWay(queues, limits, grant.Queue)
+		way = r.onTheWay(grant.Queue)
 	}
-	return with(counter.Dimensions(), needed.Needs, grant, way)
+	dimensions := r.counter.Dimensions()
+	if err := needs.Forbidden(dimensions, needed, way, r.CardQuotaRequired); err != nil {
+		return nil, err
+	}
+	return needs.Exceeds(dimensions, needed, grant), nil
+}
+
+// Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
+func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
+	err := c.request(&c.requests, c.claimReader(), func(r *request) error {
+		needed, grant, err := r.count(template, rb)
+		if err != nil {
+			return err
+		}
+		dimensions := r.counter.Dimensions()
+		spares = grant != nil && (len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.Settled, nil)) > 0 ||
+			len(needs.OneCopy(dimensions, grant).Beyond(needed.Copy, nil)) > 0) // clusters that wait for their copies have nothing
+		return nil
+	})
+	return spares || err != nil
+}
+
+// count returns the needs of a workload, and the grant of its binding.
+func (r *request) count(template *workload.Template, rb *workv1alpha2.ResourceBinding) (framework.Needs, *binding.Grant, error) {
+	grant := binding.Read(rb, nil).Grant
+	to := spread.Retained(spread.Of(rb, grant, template, r.clusters), rb, template, r.worksOf(rb), r.clusters)
+	needed := r.counter.Of(template, to, nil)
+	return needed.Needs, grant, needed.Err
 }
 
 // onTheWay returns the limits of a queue and of all queues above it.
-func onTheWay(queues []*schedulingv1beta1.Queue, limits map[string]framework.QueueLimits, name string) []framework.QueueLimits {
-	parents := map[string]string{}
-	for _, queue := range queues {
-		if queue.Name != quota.Root {
-			parents[queue.Name] = cmp.Or(queue.Spec.Parent, quota.Root)
-		}
-	}
+func (r *request) onTheWay(name string) []framework.QueueLimits {
 	var way []framework.QueueLimits
-	for range len(queues) + 1 { // a cycle of queues has no end
-		way = append(way, limits[name])
-		if name = parents[name]; name == "" {
+	for range len(r.limits) + 1 { // a cycle of queues has no end
+		way = append(way, r.limits[name])
+		queue, err := r.queues.Get(name)
+		if err != nil || name == quota.Root {
 			break
 		}
+		name = cmp.Or(queue.Spec.Parent, quota.Root)
 	}
 	return way
 }

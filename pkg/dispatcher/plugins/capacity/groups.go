@@ -3,8 +3,6 @@
 package capacity
 
 import (
-	"slices"
-
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -20,8 +18,9 @@ type groupKey struct {
 type group struct {
 	// reserve is the charge of the PodGroup itself, nil if it has none.
 	reserve *charge
-	// members are the charges of the workloads that name the PodGroup.
-	members []*charge
+	// members has what each workload that names the PodGroup is charged, and sum has all of it: a PodGroup may have thousands.
+	members map[*charge]ledger.Amounts
+	sum     ledger.Amounts
 }
 
 // groupOf returns the group of a workload, nil if it has none.
@@ -32,7 +31,7 @@ func (b *books) groupOf(w *framework.Workload, queue ledger.QueueID) *group {
 	}
 	key := groupKey{queue, w.Binding.Namespace, name}
 	if b.groups[key] == nil {
-		b.groups[key] = &group{}
+		b.groups[key] = &group{members: map[*charge]ledger.Amounts{}}
 	}
 	return b.groups[key]
 }
@@ -56,19 +55,24 @@ func isGroup(w *framework.Workload) bool {
 }
 
 // used returns the sum of the charges of the group's workloads, except gone ones.
-func (g *group) used(gone map[*framework.Workload]bool) ledger.Amounts {
-	var sum ledger.Amounts
-	for _, member := range g.members {
-		if gone[member.workload] {
-			continue
-		}
-		more, err := append(ledger.Amounts(nil), sum...).PlusAll(member.amounts)
-		if err != nil {
-			continue // the ledger has reported the overflow
-		}
-		sum = more
+func (g *group) used(gone []*charge) ledger.Amounts {
+	used := g.sum
+	for _, c := range gone {
+		used = used.Beyond(g.members[c], nil)
 	}
-	return sum
+	return used
+}
+
+// set replaces the charge of a member. Without amounts, it ends the charge.
+func (g *group) set(c *charge, amounts ledger.Amounts) {
+	g.sum = g.used([]*charge{c})
+	delete(g.members, c)
+	if len(amounts) == 0 {
+		return
+	}
+	if more, err := append(ledger.Amounts(nil), g.sum...).PlusAll(amounts); err == nil { // otherwise, the ledger has reported the overflow
+		g.sum, g.members[c] = more, amounts
+	}
 }
 
 // regroup charges the PodGroup the unused part of its reserve, after a charge of the group has changed.
@@ -80,10 +84,7 @@ func (b *books) regroup(g *group, changed *charge) error {
 			g.reserve = changed
 		}
 	} else {
-		g.members = slices.DeleteFunc(g.members, func(c *charge) bool { return c == changed })
-		if charged {
-			g.members = append(g.members, changed)
-		}
+		g.set(changed, changed.amounts)
 	}
 	if g.reserve == nil {
 		return nil
@@ -94,7 +95,7 @@ func (b *books) regroup(g *group, changed *charge) error {
 // without returns a view of the ledger without some workloads. The session must not change the ledger while the view is in use.
 func (b *books) without(workloads ...[]*framework.Workload) *ledger.Ledger {
 	view := b.View()
-	gone, groups := map[*framework.Workload]bool{}, map[*group]bool{}
+	gone, groups := map[*framework.Workload]bool{}, map[*group][]*charge{}
 	for _, list := range workloads {
 		for _, w := range list {
 			c := b.charges[w]
@@ -104,14 +105,14 @@ func (b *books) without(workloads ...[]*framework.Workload) *ledger.Ledger {
 			gone[w] = true
 			_ = view.Release(c.part, c.holder) // it is charged
 			if c.group != nil {
-				groups[c.group] = true
+				groups[c.group] = append(groups[c.group], c)
 			}
 		}
 	}
-	for g := range groups {
+	for g, left := range groups {
 		if c := g.reserve; c != nil && !gone[c.workload] {
 			_ = view.Release(c.part, c.holder)
-			rest := ledger.NewPart(c.amounts.Beyond(g.used(gone), nil))
+			rest := ledger.NewPart(c.amounts.Beyond(g.used(left), nil))
 			_ = view.Charge(c.queue, c.holder, ledger.Demand{rest}) // it is at most the reserve, which was charged
 		}
 	}

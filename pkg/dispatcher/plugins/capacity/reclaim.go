@@ -29,8 +29,9 @@ const (
 type reclaim struct {
 	*plugin
 	priority func(*framework.Workload) int32
-	// leaving are the workloads whose grants end already, and the victims of this session.
+	// leaving are the workloads whose grants end already, and the victims of this session. Chosen has these victims.
 	leaving []*framework.Workload
+	chosen  map[*framework.Workload]bool
 	// promised is the leaving room that earlier preemptors get. It prevents that two preemptors count on the same room.
 	promised     []promise
 	inadmissible map[string][]attempt
@@ -68,7 +69,9 @@ type preemptor struct {
 
 // newReclaim begins a session.
 func newReclaim(p *plugin) reclaim {
-	r := reclaim{plugin: p, priority: p.session.Priorities(), inadmissible: map[string][]attempt{}, effort: map[string]int{}}
+	r := reclaim{
+		plugin: p, priority: p.session.Priorities(), chosen: map[*framework.Workload]bool{}, inadmissible: map[string][]attempt{}, effort: map[string]int{},
+	}
 	for _, w := range p.session.Workloads {
 		if isLeaving(w) && p.books.charges[w] != nil && !p.isAway(w) {
 			r.leaving = append(r.leaving, w)
@@ -107,6 +110,9 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 		return nil
 	}
 	r.leaving = append(r.leaving, chosen...)
+	for _, victim := range chosen {
+		r.chosen[victim] = true
+	}
 	r.promise(a)
 	return chosen
 }

@@ -94,17 +94,29 @@ func anyOf(tasks map[api.TaskID]*api.TaskInfo) *api.TaskInfo {
 }
 
 // Pods collects why the pods of a job wait. Pods with the same reason are one entry.
-type Pods struct{ answers []v1alpha1.PodsAnswer }
+type Pods struct {
+	answers []v1alpha1.PodsAnswer
+	// places has the index of each reason in answers. Each pod may wait for a claim with a name of its own.
+	places map[podsReason]int
+}
+
+type podsReason struct {
+	state   v1alpha1.State
+	message string
+}
 
 // Add adds the reason why a pod waits.
 func (p *Pods) Add(task *api.TaskInfo, cause v1alpha1.Refusal) {
-	state := StateOfPod(task)
-	same := func(a v1alpha1.PodsAnswer) bool { return a.State == state && a.Cause.Message == cause.Message }
-	if i := slices.IndexFunc(p.answers, same); i >= 0 {
+	reason := podsReason{StateOfPod(task), cause.Message}
+	if i, known := p.places[reason]; known {
 		p.answers[i].Count++
 		return
 	}
-	p.answers = append(p.answers, v1alpha1.PodsAnswer{Example: describe.Object("Pod", &task.Pod.ObjectMeta), Count: 1, State: state, Cause: cause})
+	if p.places == nil {
+		p.places = map[podsReason]int{}
+	}
+	p.places[reason] = len(p.answers)
+	p.answers = append(p.answers, v1alpha1.PodsAnswer{Example: describe.Object("Pod", &task.Pod.ObjectMeta), Count: 1, State: reason.state, Cause: cause})
 }
 
 // Answers returns the reasons, those of many pods first. If there are too many, the last ones are one entry with the first of their pods as example.
