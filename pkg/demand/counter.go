@@ -109,8 +109,19 @@ func (c *Counter) Known(object *corev1.Pod) *Pod {
 	return nil
 }
 
-// Outdated reports whether a pod must be added again, because it requests a resource that was unknown in an earlier round.
-func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.base().round != c.round }
+// vocabulary identifies the resources that are known at a time.
+type vocabulary struct {
+	resources int
+	catalog   *dra.Catalog
+}
+
+func (c *Counter) vocabulary() vocabulary { return vocabulary{len(c.Resources.all), c.Claims.catalog} }
+
+// Outdated reports whether a pod must be added again, because it requests a resource that was unknown, and more resources are known now. A
+// pod may request thousands.
+func (c *Counter) Outdated(p *Pod) bool {
+	return p.unknownIn != vocabulary{} && p.unknownIn != c.vocabulary()
+}
 
 // Add starts to remember a pod. requests are its effective requests as Volcano counts them. scalars holds the requested resources including init
 // containers. They decide whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources cannot be
@@ -131,7 +142,9 @@ func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.Re
 		// A pod keeps its devices even if no class offers the resource anymore.
 		p.extended = &extended{names: names}
 	}
-	p.resourcesErr, p.unknown = err, errors.As(err, new(UnknownResourceError))
+	if p.resourcesErr = err; errors.As(err, new(UnknownResourceError)) {
+		p.unknownIn = c.vocabulary()
+	}
 	// Pods of one job usually have the same requests. A shared list saves memory and time.
 	if c.last != nil && slices.Equal(c.last.scalars, p.scalars) {
 		p.scalars = c.last.scalars

@@ -212,7 +212,7 @@ func (c *Counter) variant(base *Pod, served []corev1.ResourceName) *Pod {
 	if v == nil {
 		v = &Pod{
 			Object: base.Object, generation: -1, HasClaims: base.HasClaims || len(served) > 0, scalars: base.scalars,
-			Resources: base.Resources.Twin(), resourcesErr: base.resourcesErr, unknown: base.unknown, variantOf: &variantOf{base: base, served: served},
+			Resources: base.Resources.Twin(), resourcesErr: base.resourcesErr, unknownIn: base.unknownIn, variantOf: &variantOf{base: base, served: served},
 		}
 		v.own[0] = &v.Resources
 		if len(served) > 0 {

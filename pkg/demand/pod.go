@@ -27,8 +27,8 @@ type Pod struct {
 	InLedger bool
 	// HasClaims says that the pod uses ResourceClaims.
 	HasClaims bool
-	// unknown says that the pod requests an unknown resource, see UnknownResourceError.
-	unknown bool
+	// unknownIn is set if the pod requests an unknown resource, see UnknownResourceError.
+	unknownIn vocabulary
 	// chargedPath is the queue that the pod is charged to while it runs, and its ancestors, see RememberQueue.
 	chargedPath []string
 	// stale says that the pod must be counted anew. Until then, only Object, Queue and InLedger are valid.

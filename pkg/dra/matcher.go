@@ -19,9 +19,9 @@ type Matcher struct {
 	catalog  *Catalog
 	// names lists the relevant classes, sorted, whether they exist or not.
 	names []string
-	// classes holds the relevant classes that exist. A class keeps its place while its selectors stay the same. A free place is nil.
+	// classes holds the classes that exist and are, or have been, relevant. A class keeps its place while its selectors stay the same. A free place is nil.
 	classes []*compiledClass
-	// order lists the places of classes, sorted by class name.
+	// order lists the places of the relevant classes, sorted by class name.
 	order []int
 
 	mu sync.RWMutex
@@ -58,9 +58,10 @@ func (m *Matcher) Use(catalog *Catalog, names []string) bool {
 	return m.useClasses()
 }
 
-// useClasses updates the classes. Unchanged classes keep their places.
+// useClasses updates the classes. Unchanged classes keep their places, also while they are not relevant: users make classes relevant, and
+// administrators bound their number.
 func (m *Matcher) useClasses() bool {
-	wanted := map[string]*resourceapi.DeviceClass{}
+	before, wanted := slices.Clone(m.order), map[string]*resourceapi.DeviceClass{}
 	for _, name := range m.names {
 		if class, found := m.catalog.Class(name); found {
 			wanted[name] = class
@@ -71,7 +72,7 @@ func (m *Matcher) useClasses() bool {
 		if c == nil {
 			continue
 		}
-		if class := wanted[c.name]; class != nil && c.is(class) {
+		if class, found := m.catalog.Class(c.name); found && c.is(class) {
 			delete(wanted, c.name)
 			continue
 		}
@@ -87,10 +88,8 @@ func (m *Matcher) useClasses() bool {
 			m.classes = append(m.classes, class)
 		}
 	}
-	if changed {
-		m.sort()
-	}
-	return changed
+	m.sort()
+	return changed || !slices.Equal(before, m.order)
 }
 
 // free makes room for another class.
@@ -102,10 +101,11 @@ func (m *Matcher) free(place int) {
 	}
 }
 
+// sort orders the relevant classes.
 func (m *Matcher) sort() {
 	m.order = m.order[:0]
 	for place, c := range m.classes {
-		if c != nil {
+		if c != nil && slices.Contains(m.names, c.name) {
 			m.order = append(m.order, place)
 		}
 	}

@@ -4,6 +4,8 @@ package dra
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/utils/lru"
@@ -23,8 +25,8 @@ const (
 	compiledLately = 50
 	// maxKnownSelectors is the number of selectors whose calls are remembered.
 	maxKnownSelectors = 1000
-	// maxKnownClaims is the number of claims whose selectors are summed up.
-	maxKnownClaims = 10_000
+	// maxKnownClaims is the number of claims whose selectors are summed up, and maxKnownBytes their size: users decide how large claims are.
+	maxKnownClaims, maxKnownBytes = 10_000, 64 << 20
 )
 
 // knownSelectors remembers data about the selectors of claims, to compute it only once for all nodes.
@@ -33,6 +35,8 @@ type knownSelectors struct {
 	words, compiled *lru.Cache
 	// claims has the sums of claims. A session looks at the same claims once for each pod and node.
 	claims *lru.Cache
+	// size is the size of claims.
+	size atomic.Int64
 }
 
 // claimSelectors sums up the selectors of a claim.
@@ -41,6 +45,9 @@ type claimSelectors struct {
 	timed, slow bool
 	// expressions has each selector once.
 	expressions []string
+	// needs are the least needs of the claim, once they are counted.
+	counted sync.Once
+	needs   *leastNeeds
 }
 
 // of returns the sum for a claim. Claims from informers do not change.
@@ -62,6 +69,10 @@ func (k *knownSelectors) of(claim *resourceapi.ResourceClaim) *claimSelectors {
 		}
 		sum.timed, sum.slow = sum.timed || known.(words).timed(), sum.slow || known.(words).slow()
 		sum.expressions = append(sum.expressions, expression)
+	}
+	if size := int64(claim.Size()); k.size.Add(size) > maxKnownBytes {
+		k.claims.Clear()
+		k.size.Store(size)
 	}
 	k.claims.Add(claim, sum)
 	return sum

@@ -88,25 +88,48 @@ func newAlternative(class string, selectors []resourceapi.DeviceSelector) altern
 // Constraints are ignored, because they can only increase the needs.
 func (a *Allocator) countable(claims []*resourceapi.ResourceClaim) (wants []want, total int64) {
 	for _, claim := range claims {
-		ofClaim := int64(0)
-		for i := range claim.Spec.Devices.Requests {
-			w, known := a.wantOf(&claim.Spec.Devices.Requests[i])
-			if !known {
-				return nil, 0
-			}
-			wants, ofClaim = append(wants, w), ofClaim+w.count
-		}
-		for i := range claim.Spec.Devices.Constraints {
-			if claim.Spec.Devices.Constraints[i].MatchAttribute == nil {
-				return nil, 0
-			}
-		}
-		if ofClaim > resourceapi.AllocationResultsMaxSize {
+		needs := a.needsOf(claim)
+		if !needs.known {
 			return nil, 0
 		}
-		total += ofClaim
+		if len(claims) == 1 {
+			return needs.wants, needs.total
+		}
+		wants, total = append(wants, needs.wants...), total+needs.total
 	}
 	return wants, total
+}
+
+// leastNeeds are the least needs of the requests of a claim. They are not known if they are uncertain.
+type leastNeeds struct {
+	wants []want
+	total int64
+	known bool
+}
+
+// needsOf returns the least needs of a claim. Claims from informers do not change, and a session asks for the same claims once for each pod and node.
+func (a *Allocator) needsOf(claim *resourceapi.ResourceClaim) *leastNeeds {
+	sum := a.catalog.selectors.of(claim)
+	sum.counted.Do(func() { sum.needs = a.count(claim) })
+	return sum.needs
+}
+
+func (a *Allocator) count(claim *resourceapi.ResourceClaim) *leastNeeds {
+	needs := &leastNeeds{}
+	for i := range claim.Spec.Devices.Requests {
+		w, known := a.wantOf(&claim.Spec.Devices.Requests[i])
+		if !known {
+			return needs
+		}
+		needs.wants, needs.total = append(needs.wants, w), needs.total+w.count
+	}
+	for i := range claim.Spec.Devices.Constraints {
+		if claim.Spec.Devices.Constraints[i].MatchAttribute == nil {
+			return needs
+		}
+	}
+	needs.known = needs.total <= resourceapi.AllocationResultsMaxSize
+	return needs
 }
 
 // wantOf returns the least need of a request. It is the smallest count of all alternatives.

@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +72,8 @@ type fixture struct {
 	publisher *visibility.Publisher
 	server    *Server
 	url       string
+	// clients counts the clients.
+	clients atomic.Int32
 }
 
 func newFixture(t *testing.T, change ...func(*Server)) *fixture {
@@ -129,7 +132,9 @@ func (f *fixture) request(ctx context.Context, who asker, method, path string) *
 
 func (f *fixture) send(ctx context.Context, who asker, method, path string) (*http.Response, error) {
 	f.t.Helper()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	// Each client has a connection, and an address of its own has room for it.
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+f.clients.Add(1)%200))}}
+	transport := &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	if who.certificate != nil {
 		transport.TLSClientConfig.Certificates = []tls.Certificate{*who.certificate}
 	}

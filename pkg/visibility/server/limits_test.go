@@ -130,15 +130,31 @@ func TestConnectionsAreBounded(t *testing.T) {
 	var open atomic.Int32
 	inner := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	newFixtureOn(t, counting{Listener: inner, open: &open})
+	dial := func(from, n int) (connections []net.Conn) {
+		local := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(from))}}
+		for range n {
+			connections = append(connections, must(local.Dial("tcp", inner.Addr().String()))(t))
+		}
+		return connections
+	}
 	var connections []net.Conn
-	for range maxConnections + 50 { // connections that are not accepted wait in the kernel
-		connections = append(connections, must(net.Dial("tcp", inner.Addr().String()))(t))
+	for from := range maxConnections / maxOfAddress {
+		connections = append(connections, dial(from+1, maxOfAddress)...)
 	}
 	eventually(t, "all that are allowed are accepted", func() bool { return open.Load() == maxConnections })
+	waiting := dial(100, maxOfAddress) // connections that are not accepted wait in the kernel
 	for _, connection := range connections {
 		connection.Close()
 	}
-	eventually(t, "all have been accepted in the end", func() bool { return open.Load() == maxConnections+50 })
+	eventually(t, "all have been accepted in the end", func() bool { return open.Load() == maxConnections+maxOfAddress })
+	for _, connection := range dial(100, 5) {
+		if n, err := connection.Read(make([]byte, 1)); n > 0 || err == nil {
+			t.Errorf("one connection of an address more than allowed is served: %d, %v", n, err)
+		}
+	}
+	for _, connection := range waiting {
+		connection.Close()
+	}
 }
 
 // counting counts accepted connections.

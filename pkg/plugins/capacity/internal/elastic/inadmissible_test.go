@@ -17,6 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
+var now = time.Unix(1_000_000, 0)
+
 // askingJob is a job of a queue with a PodGroup.
 func askingJob(queue, group string) *api.JobInfo {
 	job := &api.JobInfo{Queue: api.QueueID(queue), PodGroup: &api.PodGroup{}}
@@ -29,7 +31,7 @@ func TestManyHopelessJobsAreAskedInTurn(t *testing.T) {
 	const jobs = 300
 	known, asked, turns := map[types.UID]bool{}, map[types.UID]int{}, &evictionTurns{}
 	session := func() (in int) {
-		turns.begin()
+		turns.begin(now)
 		for i := range jobs {
 			group := types.UID(fmt.Sprint("g", i))
 			job := askingJob("q", string(group))
@@ -57,24 +59,51 @@ func TestManyHopelessJobsAreAskedInTurn(t *testing.T) {
 	if len(asked) != jobs {
 		t.Errorf("%d jobs were asked", len(asked))
 	}
-	turns.begin()
+	turns.begin(now)
 	if !turns.may(askingJob("q", "new"), false) {
 		t.Error("a new job waits for those that ask in vain")
 	}
 }
 
+// TestSearchesThatTakeLongTakeAPartOfAllTime: new jobs are asked all the same.
+func TestSearchesThatTakeLongTakeAPartOfAllTime(t *testing.T) {
+	turns, at, spent := &evictionTurns{}, now, time.Duration(0)
+	for range 1000 {
+		turns.begin(at)
+		for i := range 10 {
+			if job := askingJob("q", fmt.Sprint("g", i)); turns.may(job, true) {
+				turns.failed(job, true, time.Second)
+				spent += time.Second
+			}
+		}
+		if !turns.may(askingJob("q", "new"), false) && !turns.resting {
+			turns.failed(askingJob("q", "new"), false, 0)
+		} else if turns.resting && turns.passed["new"] {
+			t.Fatal("a new job waits while those rest that ask in vain")
+		}
+		at = at.Add(time.Second)
+	}
+	if all := at.Sub(now); spent > all/5 || spent < all/20 {
+		t.Errorf("searches in vain take %s of %s", spent, all)
+	}
+	turns.awaits(time.Second)
+	if turns.begin(at); !turns.resting || turns.may(askingJob("q", "g0"), true) {
+		t.Error("searches that find only leaving pods take all time")
+	}
+}
+
 func TestWhoIsGoneHasNoTurn(t *testing.T) {
 	turns := &evictionTurns{}
-	turns.begin()
+	turns.begin(now)
 	for i := range 3 * maxInVain {
 		if job := askingJob("q", fmt.Sprint("g", i)); turns.may(job, true) {
 			turns.failed(job, true, 0)
 		}
 	}
-	if turns.begin(); len(turns.turn) != maxInVain {
+	if turns.begin(now); len(turns.turn) != maxInVain {
 		t.Errorf("%d have a turn", len(turns.turn))
 	}
-	if turns.begin(); len(turns.turn) != 0 || turns.waiting.Len() != 0 {
+	if turns.begin(now); len(turns.turn) != 0 || turns.waiting.Len() != 0 {
 		t.Errorf("%d have a turn, %d wait", len(turns.turn), turns.waiting.Len())
 	}
 }
@@ -94,7 +123,7 @@ func TestSearchesThatTakeLongAreFewer(t *testing.T) {
 		return may
 	}
 	for session := range 100 {
-		turns.begin()
+		turns.begin(time.Unix(int64(session)*3600, 0))
 		for i := range 200 {
 			asks("many", fmt.Sprint("g", i))
 		}

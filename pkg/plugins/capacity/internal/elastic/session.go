@@ -74,7 +74,7 @@ func (s *Session) Scope() placement.Scope {
 // EvictFor makes room for jobs that ask for devices or for counted cards, in the order of queues and jobs.
 func (s *Session) EvictFor(rule eviction.Rule) {
 	s.clusterState = 0
-	s.Cache.turns[rule].begin()
+	s.Cache.turns[rule].begin(s.Clock.Now())
 	queues, jobs := s.preemptors()
 	for !queues.Empty() {
 		queue := queues.Pop().(*api.QueueInfo)
@@ -132,6 +132,7 @@ func (s *Session) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 	s.clusterState = 0
 	if len(plan.Victims) == 0 {
 		s.Nominations.Await(job, plan.Pods)
+		s.Cache.turns[rule].awaits(s.Clock.Since(begun))
 		return
 	}
 	s.Nominations.Nominate(plan.Pods)

@@ -19,6 +19,9 @@ const (
 	// timeInVain limits the time for unsuccessful searches per rule in a session. One job takes some milliseconds, and more in large
 	// clusters.
 	timeInVain = 100 * time.Millisecond
+	// rest is for how many times the duration of long searches there are only searches for jobs without an earlier answer. So those that change
+	// nothing take a small part of all time.
+	rest = 10
 )
 
 // evictionTurns decides for which jobs to search victims. Otherwise, many jobs without possible victims would slow down every session in which
@@ -30,15 +33,22 @@ type evictionTurns struct {
 	turn, passed map[types.UID]bool
 	// first counts the unsuccessful searches for jobs without an earlier answer. others counts those for other jobs without a turn.
 	first, others int
-	// looked counts the unsuccessful searches, and spent is their duration.
+	// looked counts the unsuccessful searches, and spent is their duration, with that of searches that found only pods which leave already.
 	looked int
 	spent  time.Duration
+	// restsUntil is when there are searches for jobs with an earlier answer again.
+	restsUntil time.Time
+	resting    bool
 	// most limits the unsuccessful searches, for first and others each.
 	most int
 }
 
 // begin begins a session. PodGroups that no longer ask no longer wait. The number of turns is chosen to fit into timeInVain.
-func (t *evictionTurns) begin() {
+func (t *evictionTurns) begin(now time.Time) {
+	if t.spent > timeInVain {
+		t.restsUntil = now.Add(rest * t.spent)
+	}
+	t.resting = now.Before(t.restsUntil)
 	if t.most == 0 {
 		t.most = maxInVain
 	}
@@ -50,6 +60,9 @@ func (t *evictionTurns) begin() {
 	}
 	t.waiting.Keep(func(group string) bool { return t.passed[types.UID(group)] })
 	t.turn, t.passed, t.first, t.others, t.looked, t.spent = map[types.UID]bool{}, map[types.UID]bool{}, 0, 0, 0, 0
+	if t.resting {
+		return
+	}
 	for _, group := range t.waiting.Take(t.most) {
 		t.turn[types.UID(group)] = true
 	}
@@ -61,13 +74,16 @@ func (t *evictionTurns) may(job *api.JobInfo, known bool) bool {
 	switch {
 	case t.turn[group]:
 		return true
-	case inTime && known && t.others < t.most-len(t.turn), inTime && !known && t.first < t.most:
+	case inTime && known && !t.resting && t.others < t.most-len(t.turn), inTime && !known && t.first < t.most:
 		return true
 	}
 	t.passed[group] = true
 	t.waiting.Join(string(job.Queue), string(group))
 	return false
 }
+
+// awaits notes a search that found only pods which leave already.
+func (t *evictionTurns) awaits(took time.Duration) { t.spent += took }
 
 // failed notes an unsuccessful search and its duration.
 func (t *evictionTurns) failed(job *api.JobInfo, known bool, took time.Duration) {

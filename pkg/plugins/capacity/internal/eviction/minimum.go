@@ -62,7 +62,7 @@ func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.
 			continue
 		}
 		roles[role] = true
-		if reached || !IsPipelined(p.Session, p.job) {
+		if reached || p.job.WaitingTaskNum()+p.job.ReadyTaskNum()+p.job.PendingBestEffortTaskNum() < p.job.MinAvailable || !IsPipelined(p.Session, p.job) {
 			continue
 		}
 		if !p.isRight() {

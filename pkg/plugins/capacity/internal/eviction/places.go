@@ -84,6 +84,16 @@ func (p *places) cheapest() int {
 	return best
 }
 
+// none reports whether it is known that there is no place.
+func (p *places) none() bool {
+	for i := range p.candidates {
+		if !p.candidates[i].asked || !p.candidates[i].inadmissible {
+			return false
+		}
+	}
+	return true
+}
+
 // InShard reports whether the scheduler may use a node.
 func InShard(ssn *framework.Session, node *api.NodeInfo) bool {
 	hard := options.ServerOpts != nil && options.ServerOpts.ShardingMode == volcanoutil.HardShardingMode

@@ -112,6 +112,9 @@ func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 		return false
 	}
 	p.spend(1)
+	if known := p.roles[p.Solver.roles.of(task, pod)]; known != nil && known.none() {
+		return false // PrePredicate may take long, and would change nothing
+	}
 	if err := p.prepare(task); err != nil {
 		klog.V(3).InfoS("Pod cannot ask for room", "pod", klog.KObj(task.Pod), "reason", err.Error())
 		return false

@@ -38,7 +38,7 @@ type preemptor struct {
 // maxEffort is the effort for one job in a session. effortOfOther is added for each running pod, and effortOfStep for each pod of the job that gets
 // a place. So pods without a place cannot take long, no matter how many there are. One unit of effort takes some microseconds.
 const (
-	maxEffort     = 200_000
+	maxEffort     = 40_000
 	effortOfOther = 4
 	effortOfStep  = 1000
 )

@@ -28,6 +28,8 @@ type Cache struct {
 	// failed has, by PodGroup, the nodes where a job did not start in time, and when this was found out. For a while, nothing
 	// is kept for the job there.
 	failed map[types.UID]map[string]time.Time
+	// passed has the jobs that might not search other nodes in the last session.
+	passed map[api.JobID]bool
 }
 
 // NewCache returns a cache without nominations.

@@ -153,6 +153,23 @@ func (g *gang) undo(statement *framework.Statement) {
 // maxSearched is the maximum number of a job's pods that may search other nodes than the nominated ones in a session.
 const maxSearched = 4
 
+// maxSearchedNodes is the maximum number of nodes that are tried in a session for pods whose nominated nodes are not free.
+const maxSearchedNodes = 50_000
+
+// maySearch reports whether the pods of a job may try all nodes in this session. Half of the nodes are for jobs that might not in the last session.
+func (g *gang) maySearch() bool {
+	most := maxSearchedNodes
+	if !g.Cache.passed[g.job.UID] {
+		most /= 2
+	}
+	if g.searched > 0 && g.searched+len(g.Volcano.NodeList) > most {
+		g.passedOver[g.job.UID] = true
+		return false
+	}
+	g.searched += len(g.Volcano.NodeList)
+	return true
+}
+
 // freeNode returns a node where a pod can start now, nil if there is none. It prefers the nominated node. If the job
 // has few pods, it then tries nodes where nothing is kept, not even for other pods of the job.
 func (g *gang) freeNode(task *api.TaskInfo) *api.NodeInfo {
@@ -165,7 +182,7 @@ func (g *gang) freeNode(task *api.TaskInfo) *api.NodeInfo {
 	if node := g.Volcano.Nodes[g.Cache.nodeOf(task.Pod)]; node != nil && startable(node) {
 		return node
 	}
-	if len(g.tasks) > maxSearched {
+	if len(g.tasks) > maxSearched || !g.maySearch() {
 		return nil
 	}
 	nodes := slices.DeleteFunc(slices.Clone(g.Volcano.NodeList), func(node *api.NodeInfo) bool { return g.kept[node.Name] || !startable(node) })

@@ -36,6 +36,9 @@ type Session struct {
 
 	// kept has the nodes where room is kept. It is nil until Keep has run.
 	kept map[string]bool
+	// searched counts the nodes that were tried for pods whose nominated nodes are not free. passedOver has the jobs that might not try any.
+	searched   int
+	passedOver map[api.JobID]bool
 }
 
 // Keep starts or pipelines the pods with evicted victims. It does so once per session.
@@ -43,7 +46,8 @@ func (s *Session) Keep() {
 	if s.kept != nil {
 		return
 	}
-	s.kept = map[string]bool{}
+	s.kept, s.passedOver = map[string]bool{}, map[api.JobID]bool{}
+	defer func() { s.Cache.passed = s.passedOver }()
 	var waiting []*gang
 	inRounds(s.nominatedJobs(), func(job *api.JobInfo) bool {
 		g := &gang{Session: s, job: job}
