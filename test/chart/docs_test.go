@@ -55,12 +55,14 @@ var stories = map[string][]string{
 	},
 	"with Volcano's Deployment": {"If Volcano's chart runs the scheduler"},
 	"without Helm":              {"Without Helm"},
+	"from a registry":           {"From your own registry"},
 }
 
 func TestTheInstallationPage(t *testing.T) {
 	for name, titles := range stories {
 		t.Run(name, func(t *testing.T) {
 			e := newCluster(t)
+			e.registry = e.startRegistry()
 			e.installVolcano("v1.14.1")
 			e.installOperatorCRDs()
 			k := newKubelet(e)
@@ -123,6 +125,7 @@ func (k *kubelet) play(blocks [][]string) {
 			k.Expect(k.cluster.ApplyYAML(k.ctx, "page", []byte(b[2]))).To(Succeed())
 		case "sh":
 			commands = regexp.MustCompile(`volcano-sh/volcano --version 1\.15\.1`).ReplaceAllString(b[2], k.volcanoChart("v1.15.1"))
+			commands = strings.ReplaceAll(commands, "oci://registry.example.com/", "oci://"+k.registry+"/")
 			commands = regexp.MustCompile(`volcano-sh/volcano --version 1\.14\.0`).ReplaceAllString(commands, k.volcanoChart("v1.14.1"))
 			if i+1 < len(blocks) && blocks[i+1][1] == "text" {
 				continue // the output may be right only after a moment

@@ -52,6 +52,8 @@ type environment struct {
 	kube    kubernetes.Interface
 	queues  versioned.Interface
 	vc      volcano.Interface
+	// registry is the address of a registry for the commands of a page, if they need one.
+	registry string
 }
 
 // newEnvironment returns an environment without a cluster.

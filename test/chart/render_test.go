@@ -28,8 +28,10 @@ func TestTheChartHasThePermissionsPoliciesAndCRDOfConfig(t *testing.T) {
 	rendered := e.render("devicequota", "--set fullnameOverride=volcano-scheduler")
 	for _, crd := range []string{"queues.scheduling.volcano.sh", "usagecheckpoints.accounting.devicequota.io", "usagerecords.accounting.devicequota.io"} {
 		annotations := at(rendered["CustomResourceDefinition "+crd], "metadata", "annotations").(object)
-		e.Expect(annotations["helm.sh/resource-policy"]).To(Equal("keep"), crd)
-		delete(annotations, "helm.sh/resource-policy")
+		for key, value := range map[string]string{"helm.sh/resource-policy": "keep", "argocd.argoproj.io/sync-options": "Prune=false"} {
+			e.Expect(annotations).To(HaveKeyWithValue(key, value), crd)
+			delete(annotations, key)
+		}
 	}
 	for key, want := range kustomized {
 		got := rendered[key]
