@@ -62,6 +62,7 @@ var _ = Describe("The guard", Ordered, ContinueOnFailure, func() {
 	Context("at the trust boundary", guardOfTrustBoundary)
 	Context("of numbers", guardOfNumbers)
 	Context("of annotations about cards", guardOfCards)
+	Context("of teams", guardOfTeams)
 	Context("", guardInDocs)
 })
 
