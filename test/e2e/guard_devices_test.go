@@ -105,6 +105,8 @@ func guardOfDevices() {
 		Entry("a pod that gets a toleration", everybody(attempt{
 			existing: asPod(template("", forVolcanos+"nodeSelector: {a: nowhere}")), patch: "spec: {tolerations: [{key: k, operator: Exists, effect: NoSchedule}]}"})),
 		Entry("a pod of many tolerations", nobodyBut("more than 256 containers, volumes, tolerations", attempt{create: asPod(template("", forVolcanos+many("tolerations", "{key: k%d, operator: Exists}", 257)))})),
+		Entry("a pod of many resources", nobodyBut("or resources in a container", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, resources: {limits: {"+
+			strings.Join(numbered("example.com/r%d: 1", 257), ", ")+"}}}]"))})),
 		Entry("a pod of many host ports", nobodyBut("hostPorts", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %[1]d1, hostPort: %[1]d1}", 257)+"}]"))})),
 		Entry("a pod of many ports and some volumes", everybody(attempt{create: asPod(template("", forVolcanos+many("volumes", "{name: v%d, emptyDir: {}}", 200)+
 			", initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %d1}", 257)+"}]"))})),
