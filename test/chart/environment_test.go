@@ -155,8 +155,12 @@ func (e *environment) installVolcano(version string, flags ...string) {
 // installOurs installs the chart as the release devicequota, and returns Helm's output.
 func (e *environment) installOurs(flags ...string) string {
 	e.t.Helper()
-	return e.sh(fmt.Sprintf("helm upgrade --install devicequota charts/devicequota --namespace %s --create-namespace --take-ownership --set image.repository=%s %s",
-		namespace, repository, strings.Join(flags, " ")))
+	return e.sh(ourInstallation(flags...))
+}
+
+func ourInstallation(flags ...string) string {
+	return fmt.Sprintf("helm upgrade --install devicequota charts/devicequota --namespace %s --create-namespace --take-ownership --set image.repository=%s %s",
+		namespace, repository, strings.Join(flags, " "))
 }
 
 // object is any object of the API.

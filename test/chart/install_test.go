@@ -21,8 +21,9 @@ func TestTheChartOwnsTheScheduler(t *testing.T) {
 	_, err := e.try("helm install devicequota charts/devicequota --namespace volcano-system --set image.repository=" + repository)
 	e.Expect(err).To(MatchError(ContainSubstring("invalid ownership metadata")), "the Queue CRD belongs to Volcano's release")
 	e.Expect(e.installOurs("--set scheduler.replicas=0")).To(ContainSubstring("nothing has changed for pods"))
-	const warning = "WARNING: Volcano's own scheduler runs, too."
-	e.Expect(e.installOurs()).To(ContainSubstring(warning))
+	_, err = e.try(ourInstallation())
+	e.Expect(err).To(MatchError(ContainSubstring("Volcano's own scheduler runs, and two schedulers place pods past each other")))
+	e.Expect(e.installOurs("--set volcano.schedulerMayRun=true")).To(ContainSubstring("WARNING: Volcano's own scheduler runs, too."))
 	e.installVolcano("v1.14.1", "--reset-then-reuse-values --set custom.scheduler_enable=false --post-renderer charts/devicequota/post-render-volcano.sh")
 	_, err = e.kube.AppsV1().Deployments(namespace).Get(e.ctx, "volcano-scheduler", metav1.GetOptions{})
 	e.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "Volcano's own scheduler is gone")

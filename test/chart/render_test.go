@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/yaml"
 )
 
 func TestTheChartIsValid(t *testing.T) {
@@ -97,6 +98,19 @@ func TestThePackagedChartIsComplete(t *testing.T) {
 	}
 	e.Expect(filepath.Join(folder, "devicequota/post-render-volcano.sh")).To(BeARegularFile())
 	e.Expect(filepath.Join(folder, "devicequota/config/samples")).NotTo(BeADirectory())
+}
+
+func TestWithoutEvictionsNoActionEvicts(t *testing.T) {
+	e := newEnvironment(t)
+	for flags, want := range map[string]string{
+		"":                                     "enqueue, allocate, backfill, preempt, reclaim",
+		"--set configuration.evictions=false ": "enqueue, allocate, backfill",
+	} {
+		text := e.render("devicequota", flags)["ConfigMap devicequota-scheduler-configmap"]
+		var configuration struct{ Actions string }
+		e.Expect(yaml.Unmarshal([]byte(at(text, "data", "volcano-scheduler.conf").(string)), &configuration)).To(Succeed())
+		e.Expect(configuration.Actions).To(Equal(want))
+	}
 }
 
 func TestValuesAreChecked(t *testing.T) {

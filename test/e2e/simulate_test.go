@@ -172,7 +172,10 @@ var _ = Describe("kubectl devicequota simulate", func() {
 		By("a file of the cluster, without the cluster")
 		dir := GinkgoT().TempDir()
 		state, nameless, nowhere := filepath.Join(dir, "state.yaml.gz"), filepath.Join(dir, "nameless.yaml"), filepath.Join(dir, "none")
-		run(ctx, controlPlane.Kubeconfig(), "snapshot", "-f", state)
+		_, code = run(ctx, controlPlane.Kubeconfig(), "snapshot", "--as", s.name("nobody"), "-f", os.DevNull)
+		Expect(code).To(Equal(3), "what a user may not read is not in the file")
+		_, code = run(ctx, controlPlane.Kubeconfig(), "snapshot", "-f", state)
+		Expect(code).To(BeZero())
 		offline, _ := run(ctx, nowhere, "simulate", "--snapshot", state, "-f", file)
 		Expect(offline).To(Equal(online))
 

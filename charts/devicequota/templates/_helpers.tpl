@@ -57,7 +57,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- first .Values.scheduler.names -}}
 {{- end -}}
 
-{{/* The text of the scheduler's configuration. A canary does not record usage. */}}
+{{/* The text of the scheduler's configuration, without the actions that evict if there shall be no evictions. A canary does not record usage. */}}
 {{- define "devicequota.configuration" -}}
 {{- $text := .Values.configuration.content | default (.Files.Get "config/scheduler/volcano-scheduler.conf") | trim -}}
 {{- $parsed := fromYaml $text -}}
@@ -66,6 +66,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- range $parsed.tiers }}{{ range .plugins }}
 {{- if eq (toString .name) "capacity" }}{{ $_ := set . "arguments" (set (.arguments | default dict) "accounting" false) }}{{ end -}}
 {{- end }}{{ end -}}
+{{- end -}}
+{{- if not .Values.configuration.evictions -}}
+{{- $actions := regexSplit "\\s*,\\s*" (trim $parsed.actions) -1 -}}
+{{- $_ := set $parsed "actions" (without $actions "preempt" "reclaim" "gangpreempt" "gangreclaim" "shuffle" | join ", ") -}}
+{{- end -}}
+{{- if or .Values.canaryOf (not .Values.configuration.evictions) -}}
 {{- toYaml $parsed -}}
 {{- else -}}
 {{- $text -}}
@@ -82,3 +88,10 @@ app: {{ include "devicequota.name" . }}
 {{- $labels := merge (include "devicequota.labels" .root | fromYaml) (.object.metadata.labels | default dict) -}}
 {{- toYaml (merge (dict "metadata" (dict "labels" $labels)) .object) -}}
 {{- end -}}
+
+{{/* The name of the Deployment of Volcano's own scheduler, if it runs and schedules the same pods. helm template does not know what runs. */}}
+{{- define "devicequota.volcanosScheduler" -}}
+{{- $name := printf "%s-scheduler" .Values.volcano.release }}
+{{- $other := lookup "apps/v1" "Deployment" .Values.volcano.namespace $name }}
+{{- if and (has "volcano" .Values.scheduler.names) (gt (int .Values.scheduler.replicas) 0) (dig "spec" "replicas" 0 $other) }}{{ $name }}{{ end }}
+{{- end }}

@@ -55,6 +55,7 @@ func (c *command) readCluster(ctx context.Context, namespace string, documents [
 		}
 		if err != nil {
 			unread++
+			c.partly = c.partly || apierrors.IsForbidden(err) // a kind that the cluster does not know has no objects
 			c.say("Cannot read %s, so that rules that need them are skipped: %v", kind.groupResource(), err)
 		}
 		before, other := read.known[kind.Kind] // Jobs of another group
@@ -72,6 +73,7 @@ func (c *command) readConfiguration(ctx context.Context, read *cluster) {
 	text, err := c.SchedulerConfiguration(ctx)
 	if err != nil {
 		c.say("Cannot read the scheduler's configuration: %v; rules that need it are skipped", err)
+		c.partly = true
 		return
 	}
 	ref := lint.Ref{Kind: "SchedulerConfiguration", Name: "scheduler"}

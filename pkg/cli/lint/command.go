@@ -17,6 +17,7 @@ import (
 const (
 	exitFindings = 1
 	exitUsage    = 2
+	exitPartly   = 3
 )
 
 // command holds the flags.
@@ -27,6 +28,8 @@ type command struct {
 	offline       bool
 	allNamespaces bool
 	failOn        string
+	// partly says that something in the cluster could not be read.
+	partly bool
 }
 
 const example = `  # Everything in the cluster that you may read
@@ -80,6 +83,10 @@ func (c *command) run(cmd *cobra.Command) error {
 	if slices.ContainsFunc(report.Findings, fails) {
 		cmd.SilenceErrors = true // the findings are printed
 		return &cli.ExitError{Code: exitFindings, Err: errors.New("there are findings")}
+	}
+	if c.partly {
+		cmd.SilenceErrors = true // what could not be read is printed
+		return &cli.ExitError{Code: exitPartly, Err: errors.New("something could not be read")}
 	}
 	return nil
 }

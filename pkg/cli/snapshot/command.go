@@ -28,6 +28,9 @@ type command struct {
 	anonymize                 bool
 }
 
+// partlyCode is the exit code for a snapshot that lacks something.
+const partlyCode = 3
+
 // New returns the command.
 func New(o *cli.Options) *cobra.Command {
 	c := &command{Options: o}
@@ -37,7 +40,7 @@ func New(o *cli.Options) *cobra.Command {
 		Example: example,
 		Long: `Write what the scheduler reads of the cluster to a file that kubectl devicequota simulate --snapshot replays.
 
-It needs the right to list what the scheduler lists, and says what it could not read. Environments, images, commands,
+It needs the right to list what the scheduler lists. It says what it could not read, and then ends with exit code 3. Environments, images, commands,
 configuration of devices, volumes, and most annotations are left out. Secrets and ConfigMaps are not read. The scheduler is
 asked for its configuration; without an answer, it is that of ConfigMap volcano-scheduler-configmap.`,
 		Args: cobra.NoArgs,
@@ -67,7 +70,13 @@ func (c *command) run(ctx context.Context) error {
 		}
 		state = state.Anonymize(salt)
 	}
-	return c.write(state)
+	if err := c.write(state); err != nil {
+		return err
+	}
+	if len(state.Unread) > 0 {
+		return &cli.ExitError{Code: partlyCode, Err: errors.New("the snapshot lacks what is not read: see above")}
+	}
+	return nil
 }
 
 func (c *command) write(state *clusterstate.State) error {
