@@ -121,6 +121,13 @@ var _ = Describe("Why something waits", func() {
 		f.expectNotEnqueued(ctx, "large", "InsufficientCPUQuota", insufficient(team, "cpu", 6000, 6000, 4))
 	})
 
+	It("is that no node has the labels that it selects, before the quota", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
+		f.submit(ctx, gang("lost", queue, 3).onNode("mars"))
+		f.expectNotEnqueued(ctx, "lost", "InsufficientScalarQuota",
+			"No node has the labels that a pod selects: <kubernetes.io/hostname=mars>. Queue <"+queue+"> has insufficient <"+f.class+"> quota")
+	})
+
 	It("is in one event on the PodGroup of a job that has pods and is not admitted, and in one on each pod", func(ctx context.Context) {
 		queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = cores(1) })
 		// Otherwise, the scheduler may read the PodGroup before the queue, and report a missing queue.

@@ -70,6 +70,9 @@ func TestExplanationsNameTheCheckThatFails(t *testing.T) {
 	s.job("holder", "team", running, nil, s.claimed(2, newPod("holder", "n1", cpu(1))))
 	s.job("quota", "team", inqueue, nil, s.claimed(2, newPod("quota", "", cpu(1))))
 	s.job("large", "team", inqueue, nil, newPod("large", "", cpu(20)))
+	lost := newPod("lost", "", cpu(1))
+	lost.Spec.NodeSelector = map[string]string{"zone": "mars", "arch": "amd64"}
+	s.job("lost", "team", inqueue, nil, s.claimed(2, lost))
 	s.job("early", "full", pending, cpu(2), newPod("early", "", cpu(2)))
 	s.job("gang", "team", inqueue, nil, newPod("gang-0", "", cpu(6)), newPod("gang-1", "", cpu(6)))
 	ssn := s.act(t)
@@ -77,6 +80,7 @@ func TestExplanationsNameTheCheckThatFails(t *testing.T) {
 		{"Pod", "quota", "Quota", "Queue <ml> has insufficient <h100> quota: requested <2>, total would be <4>, but capability is <3>"},
 		{"PodGroup", "quota", "Gang", "Queue <ml> has insufficient <h100> quota: requested <2>, total would be <4>, but capability is <3>"},
 		{"Pod", "large", "Quota", "No node has as much <cpu> as a pod requests: the largest has <8>. Queue <root> has insufficient <cpu> quota: requested <20>, total would be <21>, but capability is <8>; this does not fit even when the queue is empty: ask for less, or for more quota"},
+		{"Pod", "lost", "Quota", "No node has the labels that a pod selects: <arch=amd64,zone=mars>. Queue <ml> has insufficient <h100> quota: requested <2>, total would be <4>, but capability is <3>"},
 		{"Pod", "early", "Admitted", "Queue <full> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{"PodGroup", "early", "Quota", "Queue <full> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{"Pod", "gang-1", "Quota", "Queue <root> has insufficient <cpu> quota: requested <6>"},

@@ -230,5 +230,6 @@ func (s *Session) podQuota(ask podAsk) report.Refusal {
 	if refused.Dimension.Kind == ledger.Card && s.Snapshot.LimitsCards(ask.pod) {
 		state, _ = cards.PreFilter(ask.books, ask.pod) // without it, the message names only the first card
 	}
-	return s.withNodes(s.Exceeded(ask.queue, ask.pod, refused, state), 1)
+	selector := func(yield func(map[string]string) bool) { yield(ask.pod.Object.Spec.NodeSelector) }
+	return s.withNodes(s.Exceeded(ask.queue, ask.pod, refused, state), 1, selector)
 }

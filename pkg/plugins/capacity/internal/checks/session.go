@@ -36,6 +36,8 @@ type Session struct {
 
 	// largestNodes has the most that a node has of each refused resource, as a ledger.Amount by corev1.ResourceName.
 	largestNodes sync.Map
+	// selected has what noneSelected says of each selector.
+	selected sync.Map
 	// held has what the preemptable pods of each priority hold, by queue. It is nil until needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts
 	// awaiting has the refusals of pods that are promised the room of pods that are being deleted.

@@ -171,15 +171,15 @@ type QuotaExceeded struct {
 	AskedFor []string
 	// OtherCards lists the other cards that the pod accepts, if the quota allows none of them.
 	OtherCards []string
-	// LargestNode is what the largest node has, if a pod asks for more. Otherwise, it is nil.
-	LargestNode *ledger.Amount
+	// NoNode says why no node would do for a pod even with more quota. It is empty if some would.
+	NoNode string
 }
 
 // Message implements Refusal.
 func (q QuotaExceeded) Message() string {
 	message := q.Quota.Message()
-	if q.LargestNode != nil {
-		message = fmt.Sprintf("No node has as much <%s> as a pod requests: the largest has <%s>. %s", q.Dimension, q.Dimension.Format(*q.LargestNode), message)
+	if q.NoNode != "" {
+		message = q.NoNode + ". " + message
 	}
 	if len(q.AskedFor) > 0 {
 		message += fmt.Sprintf("; the pod asks for devices of %s, and a device counts for every limited class that it matches", refusals.List(q.AskedFor))

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -30,7 +29,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "cpu")}}, "InsufficientCPUQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
 		{
-			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "cpu")}, LargestNode: ptr.To(ledger.Units(2))}, "InsufficientCPUQuota",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "cpu")}, NoNode: "No node has as much <cpu> as a pod requests: the largest has <2>"}, "InsufficientCPUQuota",
 			"No node has as much <cpu> as a pod requests: the largest has <2>. Queue <q> has insufficient <cpu> quota: " + numbers,
 		},
 		{

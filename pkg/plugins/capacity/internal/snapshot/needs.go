@@ -5,6 +5,7 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -162,6 +163,24 @@ func (s *Snapshot) OtherScheduler(job *batchv1alpha1.Job) report.Refusal {
 		return nil // without tasks, it makes no pods
 	}
 	return refusals.OtherScheduler{Subject: "job", Scheduler: name, Names: options.ServerOpts.SchedulerNames}
+}
+
+// NodeSelectors returns the nodeSelectors of the pods of a job: those that it has, or else those that Volcano's controllers will make.
+func (s *Snapshot) NodeSelectors(job *api.JobInfo) iter.Seq[map[string]string] {
+	return func(yield func(map[string]string) bool) {
+		for _, task := range job.Tasks {
+			if !yield(task.Pod.Spec.NodeSelector) {
+				return
+			}
+		}
+		if object, _ := s.volcanoJob(job); object != nil && len(job.Tasks) == 0 {
+			for i := range object.Spec.Tasks {
+				if !yield(object.Spec.Tasks[i].Template.Spec.NodeSelector) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // priorityOf returns the value of a PriorityClass, zero if it does not exist.
