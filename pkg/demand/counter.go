@@ -120,7 +120,7 @@ func (c *Counter) vocabulary() vocabulary { return vocabulary{len(c.Resources.al
 // Outdated reports whether a pod must be added again, because it requests a resource that was unknown, and more resources are known now. A
 // pod may request thousands.
 func (c *Counter) Outdated(p *Pod) bool {
-	return p.unknownIn != vocabulary{} && p.unknownIn != c.vocabulary()
+	return p.unknownIn != vocabulary{} && p.unknownIn != c.vocabulary() && p.base().round != c.round
 }
 
 // Add starts to remember a pod. requests are its effective requests as Volcano counts them. scalars holds the requested resources including init

@@ -3,15 +3,19 @@
 package webhook
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"volcano.sh/apis/pkg/client/clientset/versioned/scheme"
 )
@@ -77,14 +81,42 @@ func refused(request *ctrladmission.Request, reasons []string) ctrladmission.Res
 	return response
 }
 
-// slow matches a JSON value that is a number with an exponent of many digits. To read it as a quantity may take many seconds, and megabytes.
-var slow = regexp.MustCompile(`[:,\[]\s*"?[+-]?[0-9.]+[eE][+-]?[0-9]{4,}"?\s*[,}\]]`)
+// slow matches a number with an exponent of many digits. To read it as a quantity may take many seconds, and megabytes.
+var slow = regexp.MustCompile(`^\s*[+-]?[0-9.]+[eE][+-]?[0-9]{4,}\s*$`)
+
+// lists are the fields that list quantities by the names of resources, and single those that have one quantity.
+var lists, single = sets.New("allocated", "capability", "capacity", "deserved", "limits", "minResources", "overhead", "requests", "resource"), sets.New("divisor", "sizeLimit")
+
+// hasSlow reports whether a JSON value has a quantity that takes long to read. Other texts may look like one, such as the hash of a commit.
+func hasSlow(value any) bool {
+	switch v := value.(type) {
+	case []any:
+		return slices.ContainsFunc(v, hasSlow)
+	case map[string]any:
+		for key, field := range v {
+			if list, is := field.(map[string]any); is && lists.Has(key) {
+				for _, quantity := range list {
+					if slow.MatchString(fmt.Sprint(quantity)) {
+						return true
+					}
+				}
+			}
+			if single.Has(key) && slow.MatchString(fmt.Sprint(field)) || hasSlow(field) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // readAsVolcano reads an object as Volcano's clients do. The CRDs allow numbers, quantities, and times that they cannot read, and one such object keeps
 // Volcano's controllers, which share their caches, from starting. Volcano 1.14 has no webhook for JobTemplates, and none for the status of any kind.
 func readAsVolcano(raw []byte) error {
-	if slow.Match(raw) {
-		return errors.New("it has a number with an exponent of four digits or more: write one with a suffix, such as 1m or 10Gi")
+	var object any
+	numbers := json.NewDecoder(bytes.NewReader(raw))
+	numbers.UseNumber()
+	if err := numbers.Decode(&object); err == nil && hasSlow(object) {
+		return errors.New("it has a quantity with an exponent of four digits or more: write one with a suffix, such as 1m or 10Gi")
 	}
 	_, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
 	return err

@@ -89,8 +89,8 @@ func TestWhatTheSchedulerCannotReadIsRefusedInTheWordsOfItsReaders(t *testing.T)
 			"CronJob x: spec.jobTemplate.spec.tasks[0].template: its annotation volcano.sh/card.name is wrong"},
 		"a number of a JobTemplate":                 {jobTemplate("minAvailable: 99999999999"), "JobTemplate x: it cannot be read: json: cannot unmarshal number 99999999999 into Go struct field"},
 		"a number of its pods":                      {jobTemplate("tasks: [{template: {spec: {containers: [{ports: [{containerPort: 99999999999}]}]}}}]"), "it cannot be read: "},
-		"a quantity that takes long to read":        {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e-999999999'}}}]}}}]"), "it cannot be read: it has a number with an exponent of four digits or more"},
-		"a quantity of many digits":                 {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1234567890123456789012345e9999999'}}}]}}}]"), "it cannot be read: it has a number with an exponent of four digits or more"},
+		"a quantity that takes long to read":        {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e-999999999'}}}]}}}]"), "it cannot be read: it has a quantity with an exponent of four digits or more"},
+		"a quantity of many digits":                 {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1234567890123456789012345e9999999'}}}]}}}]"), "it cannot be read: it has a quantity with an exponent of four digits or more"},
 		"a quantity of its pods":                    {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e1.5'}}}]}}}]"), "it cannot be read: quantities must match"},
 		"a time in the status of a Volcano CronJob": {"apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob\nstatus: {lastScheduleTime: '2026-01-01t00:00:00z'}", "it cannot be read: parsing time"},
 	} {
@@ -108,6 +108,8 @@ func TestWhatTheSchedulerCannotReadIsRefusedInTheWordsOfItsReaders(t *testing.T)
 
 func TestWhatTheSchedulerReadsIsAllowed(t *testing.T) {
 	for name, object := range map[string]string{
+		"texts that look like numbers": jobTemplate("tasks: [{template: {metadata: {labels: {commit: '12e4567'}}, spec: {containers: [{image: 'registry.io/app:12e4567', " +
+			"args: ['1e10000'], env: [{name: A, value: '3e12345'}], resources: {requests: {cpu: 1e3}}}]}}}]"),
 		"cards":                    queue(annotations(`volcano.sh/card.quota: '{"A": 8, "B": 0}', volcano.sh/card.deserved: '{"A": 4}'`), ""),
 		"devices":                  queue("", "dra: {capability: {h100: {count: 8, capacity: {memory: 640Gi}}}}"),
 		"keys of Volcano 1.15":     queue("", "capability: {cpu: 4, deviceclass/h100: 8, memory.deviceclass/h100: 640Gi}, guarantee: {resource: {deviceclass/h100: 1}}"),

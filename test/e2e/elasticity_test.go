@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,6 +28,20 @@ var _ = Describe("Elasticity:", Ordered, ContinueOnFailure, func() {
 	})
 
 	It("in a soak, no queue waits for what it deserves, and nobody is evicted for nothing", soakElasticity)
+
+	It("fills nodes whose cards are in use, so that whole nodes stay free", func(ctx context.Context) {
+		f := newFixture(ctx)
+		f.gpuNode(ctx, "one", h100, 8)
+		f.gpuNode(ctx, "two", h100, 8)
+		queue := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 16}`)
+		for i := range 4 {
+			name := fmt.Sprint("small-", i)
+			f.cardJob(ctx, name, queue, cardTask{names: h100, count: 2})
+			f.expectRunning(ctx, name, 1)
+		}
+		f.cardJob(ctx, "large", queue, cardTask{names: h100, count: 8})
+		f.expectRunning(ctx, "large", 1)
+	})
 
 	It("spends a disruption budget of one once while its status lags behind", spendBudgetOnce)
 

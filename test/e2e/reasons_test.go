@@ -230,11 +230,14 @@ var _ = Describe("Why something waits", func() {
 
 	It("is another scheduler, of a Volcano Job, which holds nothing", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
-		theirs := f.jobOf(gang("theirs", queue, 2))
-		theirs.Spec.SchedulerName = "theirs"
-		must(vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, theirs, metav1.CreateOptions{}))
-		f.expectNotEnqueued(ctx, "theirs", "Unschedulable", `The job is for scheduler "theirs": set spec.schedulerName to volcano`)
-		f.expectListed(ctx, "Job/theirs", `Unschedulable: The job is for scheduler "theirs": set spec.schedulerName to volcano`)
+		for name, scheduler := range map[string]string{"theirs": "theirs", "kubernetes": "default-scheduler"} {
+			job := f.jobOf(gang(name, queue, 2))
+			job.Spec.SchedulerName = scheduler
+			must(vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{}))
+			f.expectListed(ctx, "Job/"+name, `Unschedulable: The job is for scheduler "`+scheduler+`": set spec.schedulerName to volcano`)
+		}
+		f.expectNotEnqueued(ctx, "kubernetes", "Unschedulable", `The job is for scheduler "default-scheduler": set spec.schedulerName to volcano`)
+		Expect(f.warnings(ctx, f.podGroup(ctx, "theirs"))).NotTo(ContainElement(ContainSubstring("The job is for")), "the other scheduler may have it")
 		f.submit(ctx, gang("ours", queue, 2))
 		f.expectRunning(ctx, "ours", 2)
 	})

@@ -3,6 +3,8 @@
 package capacity
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
@@ -18,7 +20,10 @@ func (p *plugin) jobEnqueueable(obj any) int {
 		return util.Reject
 	}
 	if refusal := p.refuseJob(job); refusal != nil {
-		p.cache.report.RefuseJob(job, refusal)
+		// Another scheduler may have the job, and tells why it waits.
+		if other, is := refusal.(refusals.OtherScheduler); !is || other.Scheduler == corev1.DefaultSchedulerName {
+			p.cache.report.RefuseJob(job, refusal)
+		}
 		return util.Reject
 	}
 	return util.Permit

@@ -14,9 +14,12 @@ import (
 
 	"volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // TestNoNodeIsPromisedMoreThanItHas: the first pod of the gang needs its own victim, although the victim of the second pod would
@@ -202,5 +205,48 @@ func TestNobodyIsEvictedForAJobThatIsNotAdmittedAgain(t *testing.T) {
 			c.leave()
 		}
 		c.expectTurn(want)
+	}
+}
+
+// TestAGangOfSeveralRolesTakesBackWhatIsOnOneOfManyNodes: all nodes are looked at for each role.
+func TestAGangOfSeveralRolesTakesBackWhatIsOnOneOfManyNodes(t *testing.T) {
+	const nodes, roles = 5000, 8
+	s := newFixture().queue("root", "", nil).queue("q", "root", nil).queue("r", "root", reclaimable)
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, newFixture(64).Nodes...)
+		s.Nodes[i].Name = fmt.Sprint("n", i)
+	}
+	eight := schedulingv1beta1.DeviceQuotas{"gpu": {Count: 8}}
+	s.withModels(settings.AccountRequested, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: eight}, "r": {Deserved: schedulingv1beta1.DeviceQuotas{"gpu": {Count: 0}}}},
+		map[string]string{"n0": "d0 d1 d2 d3 d4 d5 d6 d7"})
+	s.busy(1, 8)
+	var pods []*corev1.Pod
+	for i := range roles {
+		p := s.asking("gpu", "", newPod(fmt.Sprint("p", i), "", cpu(1)))
+		p.Labels = map[string]string{"kind": fmt.Sprint(i)}
+		pods = append(pods, p)
+	}
+	s.job("gang", "q", inqueue, nil, pods...)
+	ssn := s.act(t)
+	for i := range roles {
+		if got := taskOf(ssn, fmt.Sprint("p", i)).Status.String(); got != "Pipelined" {
+			t.Errorf("pod p%d of %d roles is %s", i, roles, got)
+			break
+		}
+	}
+}
+
+// TestWithoutGangEachPodTakesBack: the plugin gang has no say about pipelined jobs, so that each pod counts for itself.
+func TestWithoutGangEachPodTakesBack(t *testing.T) {
+	s := besideLender(2, map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(1)}})
+	s.job("low", "lender", running, nil, s.holding(0, 2, newPod("low", "n1", cpu(1))))
+	s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))))
+	tiers := s.tiers()
+	tiers[0].Plugins[1].EnabledJobPipelined = ptr.To(false)
+	ssn := s.RegisterSession(tiers, nil)
+	t.Cleanup(framework.CleanupPluginBuilders)
+	s.Run(append([]framework.Action{enqueue.New()}, (&Plugins{cache: s.cache}).Actions()...))
+	if got := taskOf(ssn, "low").Status.String(); got != "Releasing" {
+		t.Errorf("low is %s", got)
 	}
 }

@@ -16,8 +16,9 @@ import (
 const (
 	// maxConnections protects the file descriptors and the memory of the scheduler.
 	maxConnections = 500
-	// maxOfAddress limits the connections of one address, to leave room for others. The API server needs few: it sends many requests over one.
-	maxOfAddress = 50
+	// maxOfAddress limits the connections of one address, to leave room for others. The API server needs few: it sends many requests over one. A
+	// proxy in front of the page may need one for each stream.
+	maxOfAddress = maxStreams
 	// maxHeaderBytes is enough for a token and all groups of a user.
 	maxHeaderBytes = 128 << 10
 	// maxRequests limits concurrent requests without streams, and maxStreams limits concurrent streams.

@@ -134,7 +134,11 @@ func (v *viewer) workloads(items []v1alpha1.Workload) []v1alpha1.Workload {
 	}
 	shown := slices.Clone(items)
 	for i := range shown {
-		shown[i].Waits = v.refusal(shown[i].Waits)
+		w := &shown[i]
+		w.Waits = v.refusal(w.Waits)
+		if w.Owner != nil && w.Owner.Kind == "Pod" && !v.maySee(w.Namespace) {
+			w.Owner = &v1alpha1.Object{Kind: w.Owner.Kind, Namespace: w.Namespace}
+		}
 	}
 	return shown
 }

@@ -164,3 +164,12 @@ func TestWhatLooksLikeANameIsShown(t *testing.T) {
 		t.Errorf("%q", shown)
 	}
 }
+
+func TestNamesOfPodsWithoutPodGroupAreHidden(t *testing.T) {
+	v := &viewer{namespaces: map[string]bool{"b": false}, texts: map[string]string{}, dimensions: map[string]bool{}}
+	shown := v.workloads([]v1alpha1.Workload{{Namespace: "b", UID: "u", Owner: &v1alpha1.Object{Kind: "Pod", Namespace: "b", Name: "project-7f9c", UID: "u"},
+		Waits: &v1alpha1.Refusal{Message: "PodGroup b/secret does not exist"}}})
+	if owner := shown[0].Owner; owner.Name != "" || owner.UID != "" {
+		t.Errorf("the owner is %+v", owner)
+	}
+}

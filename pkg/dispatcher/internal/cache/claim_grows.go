@@ -61,6 +61,9 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 			users = append(users, user{rb, template})
 		}
 	}
+	if len(users) == 0 {
+		return nil, nil, nil
+	}
 	err = c.request(&c.claimRequests, with{c.claimReader(), given}, func(r *request) error {
 		for _, u := range users {
 			if more, err = r.exceeds(u.template, u.binding); err != nil || len(more) > 0 {

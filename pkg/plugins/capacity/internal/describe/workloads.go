@@ -77,6 +77,11 @@ func (s *Session) whyWaits(job *api.JobInfo) *v1alpha1.Refusal {
 			described.Pods = s.refusedPods(job)
 		}
 		return described
+	case job.IsPending() && len(job.Tasks) == 0:
+		if other := s.Snapshot.OtherSchedulerOf(job); other != nil {
+			return Refusal(other)
+		}
+		return nil
 	case len(job.TaskStatusIndex[api.Pending]) == 0:
 		return nil
 	default:

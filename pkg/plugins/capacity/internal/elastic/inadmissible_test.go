@@ -83,12 +83,36 @@ func TestSearchesThatTakeLongTakeAPartOfAllTime(t *testing.T) {
 		}
 		at = at.Add(time.Second)
 	}
-	if all := at.Sub(now); spent > all/5 || spent < all/20 {
+	if all := at.Sub(now); spent > all/3 || spent < all/20 {
 		t.Errorf("searches in vain take %s of %s", spent, all)
 	}
 	turns.awaits(time.Second)
 	if turns.begin(at); !turns.resting || turns.may(askingJob("q", "g0"), true) {
 		t.Error("searches that find only leaving pods take all time")
+	}
+}
+
+// TestNewJobsDoNotKeepOthersResting: neither do jobs that wait for leaving pods.
+func TestNewJobsDoNotKeepOthersResting(t *testing.T) {
+	turns, at, known, fresh := &evictionTurns{}, now, 0, 0
+	for second := range 600 {
+		turns.begin(at)
+		if job := askingJob("other", fmt.Sprint("n", second/10)); second%10 == 0 && turns.may(job, false) {
+			turns.failed(job, false, time.Second)
+		}
+		if turns.may(askingJob("other", "awaits"), false) {
+			turns.awaits(200 * time.Millisecond)
+		}
+		if turns.may(askingJob("q", "honest"), true) {
+			known++
+		}
+		if turns.may(askingJob("q", "new"), false) {
+			fresh++
+		}
+		at = at.Add(time.Second)
+	}
+	if known < 50 || fresh < 50 {
+		t.Errorf("in ten minutes, the known job is asked %d times, the new one %d times", known, fresh)
 	}
 }
 

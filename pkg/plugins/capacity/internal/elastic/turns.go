@@ -19,9 +19,9 @@ const (
 	// timeInVain limits the time for unsuccessful searches per rule in a session. One job takes some milliseconds, and more in large
 	// clusters.
 	timeInVain = 100 * time.Millisecond
-	// rest is for how many times the duration of long searches there are only searches for jobs without an earlier answer. So those that change
-	// nothing take a small part of all time.
-	rest = 10
+	// rest is for how many times the duration of long searches there are only searches for jobs without an earlier answer, and longestRest limits
+	// that. So searches that change nothing take a part of all time.
+	rest, longestRest = 4, 10 * time.Second
 )
 
 // evictionTurns decides for which jobs to search victims. Otherwise, many jobs without possible victims would slow down every session in which
@@ -45,8 +45,8 @@ type evictionTurns struct {
 
 // begin begins a session. PodGroups that no longer ask no longer wait. The number of turns is chosen to fit into timeInVain.
 func (t *evictionTurns) begin(now time.Time) {
-	if t.spent > timeInVain {
-		t.restsUntil = now.Add(rest * t.spent)
+	if t.spent > timeInVain && !t.resting { // jobs that have not asked before do not prolong it
+		t.restsUntil = now.Add(min(rest*t.spent, longestRest))
 	}
 	t.resting = now.Before(t.restsUntil)
 	if t.most == 0 {

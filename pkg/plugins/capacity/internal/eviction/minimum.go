@@ -62,7 +62,7 @@ func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.
 			continue
 		}
 		roles[role] = true
-		if reached || p.job.WaitingTaskNum()+p.job.ReadyTaskNum()+p.job.PendingBestEffortTaskNum() < p.job.MinAvailable || !IsPipelined(p.Session, p.job) {
+		if reached || len(p.steps) > 1 && p.lacksMinimum() || !IsPipelined(p.Session, p.job) {
 			continue
 		}
 		if !p.isRight() {
@@ -71,6 +71,11 @@ func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.
 		reached = true
 	}
 	return reached, late
+}
+
+// lacksMinimum reports whether too few pods have a place, whatever else a gang needs. To ask Volcano takes long for each pod of a large gang.
+func (p *planning) lacksMinimum() bool {
+	return p.job.WaitingTaskNum()+p.job.ReadyTaskNum()+p.job.PendingBestEffortTaskNum() < p.job.MinAvailable
 }
 
 // isRight reports whether the preemptor still has a right to each victim after all pods so far have their places. When a

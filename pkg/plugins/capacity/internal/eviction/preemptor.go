@@ -35,10 +35,11 @@ type preemptor struct {
 	spareIn int
 }
 
-// maxEffort is the effort for one job in a session. effortOfOther is added for each running pod, and effortOfStep for each pod of the job that gets
-// a place. So pods without a place cannot take long, no matter how many there are. One unit of effort takes some microseconds.
+// maxEffort is the effort for one job in a session. effortOfNode is added for each node, effortOfOther for each running pod, and effortOfStep for each
+// pod of the job that gets a place. To look at all nodes for one role of pods takes about two for each node. So pods without a place cannot take long, no matter how many there are. One unit of effort takes some microseconds.
 const (
 	maxEffort     = 40_000
+	effortOfNode  = 20
 	effortOfOther = 4
 	effortOfStep  = 1000
 )
@@ -50,7 +51,7 @@ func (s *Solver) maxEffort() int {
 			s.others += len(job.Tasks) - len(job.TaskStatusIndex[api.Pending])
 		}
 	}
-	return maxEffort + effortOfOther*s.others
+	return maxEffort + effortOfNode*len(s.Session.NodeList) + effortOfOther*s.others
 }
 
 // spend notes spent effort.

@@ -11,6 +11,8 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/dra/turns"
+
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
@@ -28,8 +30,9 @@ type Cache struct {
 	// failed has, by PodGroup, the nodes where a job did not start in time, and when this was found out. For a while, nothing
 	// is kept for the job there.
 	failed map[types.UID]map[string]time.Time
-	// passed has the jobs that might not search other nodes in the last session.
-	passed map[api.JobID]bool
+	// passed has the jobs that might not try all nodes in the last session. They wait for their turn.
+	passed  map[string]bool
+	waiting turns.Line
 }
 
 // NewCache returns a cache without nominations.

@@ -23,6 +23,8 @@ type gang struct {
 	tasks []*api.TaskInfo
 	// statement pipelines the tasks.
 	statement *framework.Statement
+	// decided says that searches is set: whether its pods may try all nodes.
+	decided, searches bool
 }
 
 // pipeline pipelines the pods to their nominated nodes. If the job does not get its minimum, nothing is kept for it.
@@ -153,21 +155,32 @@ func (g *gang) undo(statement *framework.Statement) {
 // maxSearched is the maximum number of a job's pods that may search other nodes than the nominated ones in a session.
 const maxSearched = 4
 
-// maxSearchedNodes is the maximum number of nodes that are tried in a session for pods whose nominated nodes are not free.
+// maxSearchedNodes is how many times a node is tried in a session, at most, for pods whose nominated nodes are not free.
 const maxSearchedNodes = 50_000
 
-// maySearch reports whether the pods of a job may try all nodes in this session. Half of the nodes are for jobs that might not in the last session.
+// maxSearching returns the maximum number of such pods in a session. Half of them are for jobs whose turn it is.
+func (s *Session) maxSearching() int {
+	return max(4*maxSearched, maxSearchedNodes/max(1, len(s.Volcano.NodeList)))
+}
+
+// maySearch reports whether the pods of a job may try all nodes in this session. Jobs that may not get their turn in later sessions.
 func (g *gang) maySearch() bool {
-	most := maxSearchedNodes
-	if !g.Cache.passed[g.job.UID] {
-		most /= 2
+	if g.decided {
+		return g.searches
 	}
-	if g.searched > 0 && g.searched+len(g.Volcano.NodeList) > most {
-		g.passedOver[g.job.UID] = true
-		return false
+	g.decided = true
+	name := string(g.job.UID)
+	switch {
+	case g.turn[name]:
+		g.searches = true
+	case g.searching+len(g.tasks) <= g.maxSearching()/2:
+		g.searching += len(g.tasks)
+		g.searches = true
+	default:
+		g.passed[name] = true
+		g.Cache.waiting.Join(string(g.job.Queue), name)
 	}
-	g.searched += len(g.Volcano.NodeList)
-	return true
+	return g.searches
 }
 
 // freeNode returns a node where a pod can start now, nil if there is none. It prefers the nominated node. If the job

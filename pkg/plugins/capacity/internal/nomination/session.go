@@ -36,9 +36,10 @@ type Session struct {
 
 	// kept has the nodes where room is kept. It is nil until Keep has run.
 	kept map[string]bool
-	// searched counts the nodes that were tried for pods whose nominated nodes are not free. passedOver has the jobs that might not try any.
-	searched   int
-	passedOver map[api.JobID]bool
+	// searching counts the pods that try all nodes, because their nominated nodes are not free. turn has the jobs whose turn it is to do so, and
+	// passed those that may not in this session.
+	searching    int
+	turn, passed map[string]bool
 }
 
 // Keep starts or pipelines the pods with evicted victims. It does so once per session.
@@ -46,8 +47,9 @@ func (s *Session) Keep() {
 	if s.kept != nil {
 		return
 	}
-	s.kept, s.passedOver = map[string]bool{}, map[api.JobID]bool{}
-	defer func() { s.Cache.passed = s.passedOver }()
+	s.kept = map[string]bool{}
+	s.begin()
+	defer s.end()
 	var waiting []*gang
 	inRounds(s.nominatedJobs(), func(job *api.JobInfo) bool {
 		g := &gang{Session: s, job: job}
@@ -63,6 +65,17 @@ func (s *Session) Keep() {
 		waiting = slices.DeleteFunc(waiting, func(g *gang) bool { return slices.Contains(together, g) })
 	}
 }
+
+// begin decides which jobs may try all nodes because it is their turn, and end remembers those that might not.
+func (s *Session) begin() {
+	s.turn, s.passed = map[string]bool{}, map[string]bool{}
+	s.Cache.waiting.Keep(func(job string) bool { return s.Cache.passed[job] })
+	for _, job := range s.Cache.waiting.Take(s.maxSearching() / 2 / maxSearched) {
+		s.turn[job] = true
+	}
+}
+
+func (s *Session) end() { s.Cache.passed = s.passed }
 
 // Nodes returns the names of the nodes where room is kept.
 func (s *Session) Nodes() iter.Seq[string] { return maps.Keys(s.kept) }
