@@ -66,16 +66,18 @@ var _ = Describe("What decisions rest on", Ordered, func() {
 		undone := walk.undone()
 		Expect(slices.Collect(maps.Keys(undone))).To(ConsistOf(documented("webhook")), "what the page lists, and what this spec tries")
 		for what, r := range undone {
-			before, err := walk.client(karmadas, r).Get(ctx, r.name, metav1.GetOptions{})
-			Expect(err).NotTo(HaveOccurred())
-			after, err := walk.patch(ctx, karmadas, r)
-			if err != nil {
-				Expect(err).To(MatchError(ContainSubstring("because vc-dispatcher holds")), what)
-				continue
-			}
-			for _, field := range []string{"metadata", "spec"} {
-				Expect(after.Object[field]).To(Equal(withoutManagedFields(before).Object[field]), what)
-			}
+			Eventually(func(g Gomega) { // others, such as those that write the status, may change it between the two requests
+				before, err := walk.client(karmadas, r).Get(ctx, r.name, metav1.GetOptions{})
+				g.Expect(err).NotTo(HaveOccurred())
+				after, err := walk.patch(ctx, karmadas, r)
+				if err != nil {
+					g.Expect(err).To(MatchError(ContainSubstring("because vc-dispatcher holds")), what)
+					return
+				}
+				for _, field := range []string{"metadata", "spec"} {
+					g.Expect(after.Object[field]).To(Equal(withoutManagedFields(before).Object[field]), what)
+				}
+			}).WithContext(ctx).Should(Succeed())
 		}
 	})
 })
