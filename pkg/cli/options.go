@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -48,10 +49,11 @@ func (o *Options) Client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	config = rest.CopyConfig(config)
 	if o.Endpoint != "" {
-		config = rest.CopyConfig(config)
 		config.Host = o.Endpoint
 	}
+	config.Wrap(func(transport http.RoundTripper) http.RoundTripper { return patient{transport, o.ErrOut, patience} })
 	made, err := client.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("reach the scheduler: %w", err)
