@@ -18,7 +18,7 @@ import (
 func TestTheChartOwnsTheScheduler(t *testing.T) {
 	e := newCluster(t)
 	e.installVolcano("v1.14.1")
-	_, err := e.try("helm install devicequota charts/devicequota --namespace volcano-system --set image.repository=" + repository)
+	_, err := e.try("helm install devicequota charts/devicequota --namespace volcano-system --set scheduler.replicas=0 --set image.repository=" + repository)
 	e.Expect(err).To(MatchError(ContainSubstring("invalid ownership metadata")), "the Queue CRD belongs to Volcano's release")
 	e.Expect(e.installOurs("--set scheduler.replicas=0")).To(ContainSubstring("nothing has changed for pods"))
 	_, err = e.try(ourInstallation())
