@@ -105,6 +105,14 @@ func guardOfDevices() {
 		Entry("a pod that gets a toleration", everybody(attempt{
 			existing: asPod(template("", forVolcanos+"nodeSelector: {a: nowhere}")), patch: "spec: {tolerations: [{key: k, operator: Exists, effect: NoSchedule}]}"})),
 		Entry("a pod of many tolerations", nobodyBut("more than 256 containers, volumes, tolerations", attempt{create: asPod(template("", forVolcanos+many("tolerations", "{key: k%d, operator: Exists}", 257)))})),
+		Entry("a pod that selects nodes by many labels", nobodyBut("labels in the nodeSelector", attempt{create: asPod(template("", forVolcanos+"nodeSelector: {"+strings.Join(numbered("l%d: x", 257), ", ")+"}"))})),
+		Entry("a pod that does so while it is gated", nobodyBut("labels in the nodeSelector", attempt{
+			existing: asPod(template("", forVolcanos+"schedulingGates: [{name: example.com/wait}]")), patch: "spec: {nodeSelector: {" + strings.Join(numbered("l%d: x", 257), ", ") + "}}"})),
+		Entry("a pod whose PodGroup needs a huge number of pods", nobodyBut("group-min-member", attempt{create: asPod(template("scheduling.volcano.sh/group-min-member: '2147483647'", forVolcanos))})),
+		Entry("a Deployment whose PodGroup does", nobodyBut("group-min-member", attempt{
+			existing: workloads["Deployment"](template("", forVolcanos)), patch: "metadata: {annotations: {scheduling.volcano.sh/group-min-member: '100000'}}"})),
+		Entry("a Deployment whose PodGroup needs some", everybody(attempt{
+			existing: workloads["Deployment"](template("", forVolcanos)), patch: "metadata: {annotations: {scheduling.volcano.sh/group-min-member: '99999'}}"})),
 		Entry("a pod of many resources", nobodyBut("or resources in a container", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, resources: {limits: {"+
 			strings.Join(numbered("example.com/r%d: 1", 257), ", ")+"}}}]"))})),
 		Entry("a pod of many host ports", nobodyBut("hostPorts", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %[1]d1, hostPort: %[1]d1}", 257)+"}]"))})),

@@ -76,6 +76,8 @@ func guardOfNumbers() {
 		Entry("a request of an ephemeral container", nobody(waste, task("Volcano Job", asking("1")+", ephemeralContainers: [{name: e, image: i, resources: {requests: {cpu: '1e-9999999'}}}]"))),
 		Entry("a request in a patch of a JobFlow", judged{attempt{create: jobFlow("1e9999999")}, nil, map[string]string{administrator: waste, operator: waste}}),
 		Entry("any other in a patch of a JobFlow", judged{attempt{create: jobFlow("1e9")}, []string{administrator}, nil}),
+		Entry("more pods than Volcano can make", nobody("has more than 100000 pods", attempt{create: volcanoJobs["Volcano Job"](
+			"minAvailable: 1\nschedulerName: volcano\ntasks: [{name: a, replicas: 60000, template: {spec: {" + asking("1") + "}}}, {name: b, replicas: 60000, template: {spec: {" + asking("1") + "}}}]")})),
 		Entry("an overhead", nobody(waste, task("Volcano Job", asking("1")+", overhead: {cpu: '1e-9999999'}"))),
 		Entry("the size of a volume", nobody(waste, task("Volcano Job", asking("1")+", volumes: [{name: v, emptyDir: {sizeLimit: '1e-9999999'}}]"))),
 		Entry("a projected divisor", nobody(waste, task("Volcano Job", asking("1")+

@@ -29,6 +29,8 @@ func guardOfPodGroups() {
 		Entry("the status of a PodGroup", nobodyBut("may not change the status of PodGroup existing",
 			attempt{existing: podGroup("default", ""), patch: "status: {phase: Unknown, running: 7}"})),
 		Entry("a new PodGroup with the status that clients write", everybody(attempt{create: podGroup("default", "status: {phase: Pending}")})),
+		Entry("the owner of a PodGroup", nobodyBut("may not change the owners of PodGroup existing", attempt{
+			existing: podGroup("team-a", ""), patch: "metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: gone, uid: gone}]}"})),
 		Entry("a label of a PodGroup", everybody(attempt{existing: podGroup("team-a", ""), patch: "metadata: {labels: {a: b}}"})),
 		Entry("the deletion of a PodGroup without pods", everybody(attempt{existing: podGroup("default", ""), remove: true})),
 		Entry("the deletion of all PodGroups, none of which has pods", everybody(attempt{existing: podGroup("default", ""), removeAll: true})),

@@ -179,7 +179,8 @@ func guardOfQueues() {
 			Annotations: map[string]string{upstreamv1beta1.QueueNameAnnotationKey: "team-a"},
 		}}, metav1.CreateOptions{}))
 		DeferCleanup(deleteNamespace, name)
-		for _, object := range []string{asPod(volcanoTemplate("")), podIn("default"), podGroup("default", ""), volcanoJobs["Volcano Job"](volcanoJob("default", template("", "")))} {
+		for _, object := range []string{asPod(volcanoTemplate("")), podIn("default"), podGroup("default", ""), volcanoJobs["Volcano Job"](volcanoJob("default", template("", ""))),
+			asPod(volcanoTemplate("scheduling.volcano.sh/group-name: mine"))} { // Volcano does not read this name of a PodGroup
 			Expect(attempt{as: stranger, namespace: name, create: object}.try(ctx)).To(MatchError(ContainSubstring(mayNotUse + ", which ")))
 			Expect(attempt{as: stranger, namespace: name, create: object}.try(ctx)).To(MatchError(ContainSubstring("would go to")))
 		}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeorder is upstream's plugin nodeorder, which parses the preferred node affinity of a pod once in a session.
+// Package nodeorder is upstream's plugin nodeorder, which parses the preferred node affinity of a pod once in a session, and spreads pods only if
+// they have topologySpreadConstraints.
 package nodeorder
 
 import (
@@ -8,11 +9,13 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -43,10 +46,26 @@ func (p *parsing) OnSessionOpen(ssn *framework.Session) {
 		klog.ErrorS(err, "Node affinity is parsed for each node")
 		return
 	}
+	spreadAsAsked(upstream)
 	states := &states{affinity: affinity.(k8sframework.PreScorePlugin)}
 	ssn.AddNodeOrderFn(Name, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 		return upstream.NodeOrderFn(task, node, ssn.NodeMap[node.Name], states.of(task.Pod))
 	})
+}
+
+// spreadAsAsked leaves out Kubernetes' default constraints. For them, each Service of the namespace would be read for each pod, and the selectors of those that
+// select the pod merged, in a time that grows with the square of their labels: users could make each cycle take seconds.
+func spreadAsAsked(upstream *nodeorder.NodeOrderPlugin) {
+	if upstream.ScorePlugins[podtopologyspread.Name] == nil {
+		return
+	}
+	features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	spread, err := podtopologyspread.New(context.TODO(), &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting}, upstream.Handle, features)
+	if err != nil {
+		klog.ErrorS(err, "Pods are spread by the Services that select them")
+		return
+	}
+	upstream.ScorePlugins[podtopologyspread.Name] = spread.(*podtopologyspread.PodTopologySpread)
 }
 
 // states has the parsed affinity of pods. Nodes are scored in parallel.

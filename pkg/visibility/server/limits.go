@@ -10,6 +10,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
@@ -68,7 +70,7 @@ func (l *limiter) limited(message string, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := "" // the user is not known yet
 		if caller, known := request.UserFrom(r.Context()); known {
-			name = caller.GetName()
+			name = nameOf(caller)
 		}
 		leave := l.enter(name)
 		if leave == nil {
@@ -106,6 +108,14 @@ func onceKnown(handler http.Handler) http.Handler {
 		}
 		handler.ServeHTTP(w, r)
 	})
+}
+
+// nameOf returns the name of a user. All ServiceAccounts of a namespace are one: who may act as one of them may act as each.
+func nameOf(caller user.Info) string {
+	if namespace, _, err := serviceaccount.SplitUsername(caller.GetName()); err == nil {
+		return serviceaccount.MakeNamespaceGroupName(namespace)
+	}
+	return caller.GetName()
 }
 
 // addressListener closes connections of an address that has too many.

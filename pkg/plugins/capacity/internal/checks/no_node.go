@@ -35,10 +35,13 @@ func (s *Session) withNodes(refusal report.Refusal, pods int64, selectors iter.S
 	return exceeded
 }
 
+// maxLabels is the maximum number of labels of a selector that a message may have. The pods of a job share the message.
+const maxLabels = 8
+
 // noneSelected says that no node has the labels that a pod selects. It is empty if some have. It is safe for concurrent use: Volcano simulates
 // preemption on several nodes at once.
 func (s *Session) noneSelected(selector map[string]string) string {
-	if len(selector) == 0 {
+	if len(selector) == 0 || len(selector) > maxLabels {
 		return ""
 	}
 	wanted := labels.Set(selector)

@@ -21,7 +21,11 @@ func TestEachJobMayTryAllNodesInTheEnd(t *testing.T) {
 			pods := 0
 			for i := range jobs { // oldest first
 				g := &gang{Session: s, job: &api.JobInfo{UID: api.JobID(fmt.Sprint(i))}, tasks: make([]*api.TaskInfo, maxSearched)}
-				if g.maySearch() && g.maySearch() {
+				first := g.maySearch()
+				if first != g.maySearch() {
+					t.Fatal("the pods of one job are told different things")
+				}
+				if first {
 					searches[i]++
 					pods += len(g.tasks)
 				}
