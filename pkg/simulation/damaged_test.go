@@ -56,6 +56,20 @@ func TestStatesWithHolesHaveAnswers(t *testing.T) {
 	}
 }
 
+// TestNobodyCountsToBillions: an annotation of a pod may have any number.
+func TestNobodyCountsToBillions(t *testing.T) {
+	s := stateOf(t)
+	s.Lay(parsed(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: team, annotations: {scheduling.volcano.sh/queue-name: a, scheduling.volcano.sh/group-min-member: "2147483647"}}
+spec: {schedulerName: volcano, containers: [{name: c, image: i}]}
+`)...)
+	if _, err := Run(t.Context(), s, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoServerIsAsked: the configuration names a server with the usage of nodes, and an extender.
 func TestNoServerIsAsked(t *testing.T) {
 	var asked atomic.Int32

@@ -232,5 +232,5 @@ func leastOf(pod *corev1.Pod) int32 {
 	if err != nil || least < 1 {
 		return 1
 	}
-	return int32(least)
+	return min(int32(least), maxPods) // Volcano's function counts to it
 }
