@@ -73,6 +73,9 @@ func missingRule(details *metav1.StatusDetails) string {
 	return fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [get, list, watch]", group, resource)
 }
 
+// ExitPartly is the exit code of a command that could not read all that it looks at.
+const ExitPartly = 3
+
 // ExitError ends the program with its own exit code.
 type ExitError struct {
 	Code int

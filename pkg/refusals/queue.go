@@ -93,7 +93,7 @@ func (q QueueHasChildren) Message() string {
 // OtherScheduler refuses a job whose pods are for a scheduler other than the named ones. They would start past every quota, and the job would
 // hold what it needs until then.
 type OtherScheduler struct {
-	// Subject is Job or pod.
+	// Subject is job or pod.
 	Subject, Scheduler string
 	Names              []string
 }

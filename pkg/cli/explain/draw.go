@@ -11,6 +11,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/cli"
 	"github.com/devicequota/devicequota/pkg/cli/figures"
+	"github.com/devicequota/devicequota/pkg/cli/holders"
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
@@ -189,6 +190,13 @@ func (d *drawing) standings(standings []v1alpha1.Standing) *term.Table {
 		s := &standings[i]
 		table.Row(figures.Cells(&s.Figures, d.wide, s.Queue, s.Figures.Dimension.String())...)
 	}
+	return table
+}
+
+// holders draws who holds something: a line for each workload, or for each pod if the explanation is wide.
+func (d *drawing) holders(items []v1alpha1.Holder) *term.Table {
+	table := holders.View{Namespaces: true, Grouped: !d.wide, Wide: d.wide, Now: d.now}.Table(items)
+	table.Indent = indent
 	return table
 }
 

@@ -4,6 +4,7 @@ package holders
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -50,18 +51,32 @@ type View struct {
 	Dimension string
 	// Namespaces adds a column with the namespaces.
 	Namespaces bool
-	Wide       bool
-	Now        time.Time
+	// Grouped shows the pods of one workload in one row.
+	Grouped bool
+	Wide    bool
+	Now     time.Time
 }
 
 // Table returns a table of holders.
 func (v View) Table(holders []v1alpha1.Holder) *term.Table {
 	dimensions := v.dimensions(holders)
 	table := &term.Table{Columns: v.columns(dimensions)}
-	for i := range holders {
-		table.Row(v.cells(&holders[i], dimensions)...)
+	for _, g := range v.groups(holders) {
+		table.Row(v.cells(&g, dimensions)...)
 	}
 	return table
+}
+
+// groups returns the rows.
+func (v View) groups(holders []v1alpha1.Holder) []group {
+	if v.Grouped {
+		return byWorkload(holders)
+	}
+	each := make([]group, len(holders))
+	for i := range holders {
+		each[i] = group{holders[i], 1}
+	}
+	return each
 }
 
 func (v View) draw(w io.Writer, holders *v1alpha1.HolderList, style term.Style) error {
@@ -103,20 +118,27 @@ func (v View) columns(dimensions []v1alpha1.Dimension) []term.Column {
 		columns = append(columns, term.Column{Title: d.String(), Right: true})
 	}
 	columns = append(columns, term.Column{Title: "SHARES", Optional: true, Drop: 2}, term.Column{Title: "STATE"},
-		term.Column{Title: "SINCE"}, term.Column{Title: "NODE", Drop: 1})
+		term.Column{Title: "SINCE"}, term.Column{Title: "NODE", Drop: 1, Optional: v.Grouped})
 	if v.Wide {
 		columns = append(columns, term.Column{Title: "WORKLOAD"}, term.Column{Title: "DEVICES"})
 	}
 	return columns
 }
 
-func (v View) cells(h *v1alpha1.Holder, dimensions []v1alpha1.Dimension) []term.Cell {
+func (v View) cells(h *group, dimensions []v1alpha1.Dimension) []term.Cell {
 	var cells []term.Cell
 	add := func(text string) { cells = append(cells, term.Cell{Text: text}) }
 	if v.Namespaces {
 		add(cli.FormatNamespace(h.Object))
 	}
-	add(cli.FormatObject(h.Object))
+	name, state := cli.FormatObject(h.Object), string(h.State)
+	if h.pods > 1 {
+		name = fmt.Sprintf("%s and %d more", name, h.pods-1)
+	}
+	if h.Borrows && v.Grouped {
+		state += ", borrowed"
+	}
+	add(name)
 	add(h.Queue)
 	if v.Dimension == "" {
 		add(cli.OrDash(cli.FormatAmounts(h.Charged)))
@@ -125,7 +147,7 @@ func (v View) cells(h *v1alpha1.Holder, dimensions []v1alpha1.Dimension) []term.
 		add(amountOf(h.Charged, d))
 	}
 	add(cli.OrDash(cli.FormatAmounts(v.asked(h.Shares))))
-	add(string(h.State))
+	add(state)
 	add(cli.FormatAge(h.Since, v.Now))
 	add(cli.OrDash(h.Node))
 	if v.Wide {

@@ -136,7 +136,7 @@ func TestWhatMayNotBeReadIsSaidAndNothingIsGuessed(t *testing.T) {
 				t.Errorf("without %s: guesses %s", forbidden.groupResource(), f)
 			}
 		}
-		if want := map[bool]int{true: exitFindings, false: exitPartly}[len(found) > 0]; code != want {
+		if want := map[bool]int{true: exitFindings, false: cli.ExitPartly}[len(found) > 0]; code != want {
 			t.Errorf("without %s: exit code %d with the findings %v", forbidden.groupResource(), code, found)
 		}
 		if forbidden.Kind != "Queue" && !slices.Contains(found, "QueueMisplaced Queue/lost") {

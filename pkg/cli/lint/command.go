@@ -17,7 +17,6 @@ import (
 const (
 	exitFindings = 1
 	exitUsage    = 2
-	exitPartly   = 3
 )
 
 // command holds the flags.
@@ -86,7 +85,7 @@ func (c *command) run(cmd *cobra.Command) error {
 	}
 	if c.partly {
 		cmd.SilenceErrors = true // what could not be read is printed
-		return &cli.ExitError{Code: exitPartly, Err: errors.New("something could not be read")}
+		return &cli.ExitError{Code: cli.ExitPartly, Err: errors.New("something could not be read")}
 	}
 	return nil
 }

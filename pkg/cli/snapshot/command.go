@@ -28,9 +28,6 @@ type command struct {
 	anonymize                 bool
 }
 
-// partlyCode is the exit code for a snapshot that lacks something.
-const partlyCode = 3
-
 // New returns the command.
 func New(o *cli.Options) *cobra.Command {
 	c := &command{Options: o}
@@ -74,7 +71,7 @@ func (c *command) run(ctx context.Context) error {
 		return err
 	}
 	if len(state.Unread) > 0 {
-		return &cli.ExitError{Code: partlyCode, Err: errors.New("the snapshot lacks what is not read: see above")}
+		return &cli.ExitError{Code: cli.ExitPartly, Err: errors.New("the snapshot lacks what is not read: see above")}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ const amountsOf = (amounts) => (amounts ?? []).map((a) => `${textOf(a, numberOf(
 /** Workloads that wait, with the reason. */
 export function waiting(workloads, matches, explain) {
   const rows = workloads.filter((w) => w.waits && matches(w.queue, w.namespace, w.owner?.name, w.name)).map((w) => ({key: w.uid, cells: () => [
-    element('button', {type: 'button', onclick: () => explain(w)}, `${w.namespace}/${w.owner?.name ?? w.name}`),
+    w.name || w.owner.name ? element('button', {type: 'button', onclick: () => explain(w)}, `${w.namespace}/${w.owner?.name ?? w.name}`) : `${w.namespace}/…`,
     w.queue, age(w.created), w.waits.pods ? String(w.waits.pods) : 'all', w.waits.message,
   ]}));
   return rows.length === 0 ? empty('Nothing waits.') : table('Workloads that wait, the oldest first', ['Workload', 'Queue', 'Age', 'Pods', 'Why'], rows);

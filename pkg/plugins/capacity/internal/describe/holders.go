@@ -123,10 +123,14 @@ func compareHolders(a, b v1alpha1.Holder) int {
 
 // compareBorrowers puts those first whose queue holds more than it deserves.
 func compareBorrowers(a, b v1alpha1.Holder) int {
-	if a.Borrows != b.Borrows {
-		return map[bool]int{true: -1, false: 1}[a.Borrows]
+	switch {
+	case a.Borrows == b.Borrows:
+		return compareHolders(a, b)
+	case a.Borrows:
+		return -1
+	default:
+		return 1
 	}
-	return compareHolders(a, b)
 }
 
 // compareTimes puts unknown times last.

@@ -19,8 +19,8 @@ const (
 	// timeInVain limits the time for unsuccessful searches per rule in a session. One job takes some milliseconds, and more in large
 	// clusters.
 	timeInVain = 100 * time.Millisecond
-	// rest is for how many times the duration of long searches there are only searches for jobs without an earlier answer, and longestRest limits
-	// that. So searches that change nothing take a part of all time.
+	// After long searches, a rule asks only jobs without an earlier answer, for rest times as long as they took, and for longestRest at most. So
+	// searches that change nothing take a part of all time.
 	rest, longestRest = 4, 10 * time.Second
 )
 

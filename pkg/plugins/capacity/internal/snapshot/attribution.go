@@ -11,7 +11,6 @@ import (
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-	"volcano.sh/volcano/cmd/scheduler/app/options"
 
 	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
@@ -92,7 +91,7 @@ func foreign(pod *corev1.Pod) bool {
 	if chargerecord.Path(pod) != nil {
 		return false
 	}
-	return options.ServerOpts == nil || !slices.Contains(options.ServerOpts.SchedulerNames, pod.Spec.SchedulerName)
+	return !forThisScheduler(pod.Spec.SchedulerName)
 }
 
 // mayHoldDevices reports whether a pod has claims, or requests resources that may stand for cards.

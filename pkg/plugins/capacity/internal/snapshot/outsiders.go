@@ -9,13 +9,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	"volcano.sh/apis/pkg/apis/helpers"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -26,7 +24,7 @@ import (
 const (
 	// byQueue is an index of PodGroups and of Volcano Jobs.
 	byQueue = "devicequota/queue"
-	// byJob is an index of PodGroups by the namespace and name of the Volcano Job that owns them.
+	// byJob is an index of PodGroups by the namespace and name of the Job that owns them.
 	byJob = "devicequota/job"
 	// byPodGroup is an index of pods by namespace and name of their PodGroup. The name is empty if they have none.
 	byPodGroup = "devicequota/podgroup"
@@ -69,14 +67,14 @@ func queueOfGroup(obj any) ([]string, error) {
 // queueOfJob returns the queue of a Volcano Job that has not ended. Volcano's controllers take an empty name for that of a queue.
 func queueOfJob(obj any) ([]string, error) {
 	job, ok := obj.(*batchv1alpha1.Job)
-	if !ok || JobEnded(job) {
+	if !ok || ended(job) {
 		return nil, nil
 	}
 	return []string{job.Spec.Queue}, nil
 }
 
-// JobEnded reports whether a Volcano Job has ended, or is being ended.
-func JobEnded(job *batchv1alpha1.Job) bool {
+// ended reports whether a Volcano Job has ended, or is being ended.
+func ended(job *batchv1alpha1.Job) bool {
 	switch job.Status.State.Phase {
 	case "", batchv1alpha1.Pending, batchv1alpha1.Running, batchv1alpha1.Restarting:
 		return job.DeletionTimestamp != nil
@@ -85,14 +83,14 @@ func JobEnded(job *batchv1alpha1.Job) bool {
 	}
 }
 
-// jobOfGroup returns the Volcano Job that a PodGroup was made for.
+// jobOfGroup returns the Job that a PodGroup was made for, of Volcano or of Kubernetes.
 func jobOfGroup(obj any) ([]string, error) {
 	group, ok := obj.(*schedulingv1beta1.PodGroup)
 	if !ok {
 		return nil, nil
 	}
 	owner := metav1.GetControllerOf(group)
-	if owner == nil || schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() != helpers.JobKind.GroupKind() {
+	if owner == nil || owner.Kind != "Job" {
 		return nil, nil
 	}
 	return []string{group.Namespace + "/" + owner.Name}, nil
@@ -121,7 +119,7 @@ func (o *Outsiders) PodGroup(namespace, name string) *schedulingv1beta1.PodGroup
 	return group
 }
 
-// PodGroupOfJob returns the PodGroup of a Volcano Job, whether or not its queue exists. It is nil if there is none, or o is nil.
+// PodGroupOfJob returns the PodGroup of a Job, whether or not its queue exists. It is nil if there is none, or o is nil.
 func (o *Outsiders) PodGroupOfJob(namespace, name string) *schedulingv1beta1.PodGroup {
 	if o == nil {
 		return nil
@@ -130,6 +128,13 @@ func (o *Outsiders) PodGroupOfJob(namespace, name string) *schedulingv1beta1.Pod
 		return obj.(*schedulingv1beta1.PodGroup)
 	}
 	return nil
+}
+
+// lacksGroup reports whether a Volcano Job has no PodGroup.
+func (o *Outsiders) lacksGroup(job *batchv1alpha1.Job) bool {
+	return !slices.ContainsFunc(indexed(o.groups, byJob, job.Namespace+"/"+job.Name), func(group any) bool {
+		return metav1.IsControlledBy(group.(*schedulingv1beta1.PodGroup), job)
+	})
 }
 
 // FindWithoutQueue returns the PodGroups, and the Volcano Jobs without a PodGroup, whose queue the session lacks. The last session must have
@@ -150,7 +155,7 @@ func (o *Outsiders) FindWithoutQueue(queues map[api.QueueID]*api.QueueInfo) []re
 			found = append(found, report.Outsider{Group: group, Pods: o.waitingPods(group.Namespace, group.Name)})
 		}
 		for _, obj := range indexed(o.jobs, byQueue, queue) {
-			if job := obj.(*batchv1alpha1.Job); o.PodGroupOfJob(job.Namespace, job.Name) == nil {
+			if job := obj.(*batchv1alpha1.Job); o.lacksGroup(job) {
 				found = append(found, report.Outsider{Job: job})
 			}
 		}
@@ -160,13 +165,17 @@ func (o *Outsiders) FindWithoutQueue(queues map[api.QueueID]*api.QueueInfo) []re
 }
 
 // FindWithoutGroup returns the Volcano Jobs without a PodGroup whose queue the session has, and the pods that wait without a PodGroup.
-// It reads each Job, and each name in the index of pods.
+// It reads each Job that has not ended, and each name in the index of pods.
 func (o *Outsiders) FindWithoutGroup(queues map[api.QueueID]*api.QueueInfo) []report.Outsider {
 	var found []report.Outsider
-	for _, obj := range o.jobs.List() {
-		job := obj.(*batchv1alpha1.Job)
-		if queues[api.QueueID(job.Spec.Queue)] != nil && !JobEnded(job) && o.PodGroupOfJob(job.Namespace, job.Name) == nil {
-			found = append(found, report.Outsider{Job: job})
+	for _, queue := range o.jobs.ListIndexFuncValues(byQueue) {
+		if queues[api.QueueID(queue)] == nil {
+			continue
+		}
+		for _, obj := range indexed(o.jobs, byQueue, queue) {
+			if job := obj.(*batchv1alpha1.Job); o.lacksGroup(job) {
+				found = append(found, report.Outsider{Job: job})
+			}
 		}
 	}
 	for _, group := range o.pods.ListIndexFuncValues(byPodGroup) {
