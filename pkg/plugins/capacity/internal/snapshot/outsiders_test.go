@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/helpers"
@@ -59,6 +60,17 @@ func TestOutsidersAreFound(t *testing.T) {
 			group.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, helpers.JobKind)}
 			add(index.groups, group)
 		}
+	}
+	// A Job was deleted and created again, and its former PodGroup is still there.
+	add(index.jobs, &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "again", UID: "second"}, Spec: batchv1alpha1.JobSpec{Queue: "there"}})
+	former := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "of-again"}, Spec: schedulingv1beta1.PodGroupSpec{Queue: "there"}}
+	former.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Name: "again", UID: "first", Controller: ptr.To(true)}}
+	add(index.groups, former)
+	ofKubernetes := former.DeepCopy()
+	ofKubernetes.Name, ofKubernetes.OwnerReferences[0].APIVersion, ofKubernetes.OwnerReferences[0].Name = "of-kubernetes", "batch/v1", "kubernetes"
+	add(index.groups, ofKubernetes)
+	if group := index.PodGroupOfJob("ns", "kubernetes"); group == nil || group.Name != "of-kubernetes" {
+		t.Errorf("the PodGroup of a Job of Kubernetes is %v", group)
 	}
 	now := metav1.Now()
 	pod := func(group, name string, change func(*corev1.Pod)) {
@@ -133,7 +145,7 @@ func TestOutsidersAreFound(t *testing.T) {
 		}
 	}
 	slices.Sort(outside)
-	if want := []string{"alone", "astray", "elsewhere", "groupless"}; !slices.Equal(outside, want) {
+	if want := []string{"again", "alone", "astray", "elsewhere", "groupless"}; !slices.Equal(outside, want) {
 		t.Errorf("without a PodGroup are %v, want %v", outside, want)
 	}
 }
