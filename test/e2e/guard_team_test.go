@@ -4,48 +4,40 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 )
 
+// jobOfATeam returns a Volcano Job with one pod. resources and spec are further fields of its container's resources, and of its spec.
+func jobOfATeam(name, resources, spec string) string {
+	return fmt.Sprintf(`---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: %s}
+spec:
+  schedulerName: volcano
+  queue: team-a
+  minAvailable: 1
+  tasks:
+  - name: worker
+    replicas: 1
+    template:
+      spec:
+        containers: [{name: main, image: registry.example.com/main:v1, resources: {requests: {cpu: "1"}%s}}]
+        %s
+`, name, resources, spec)
+}
+
 // ofATeam is what a member of a team runs: a job, a job that waits because the class of its claims does not exist, and a gang of plain pods.
-const ofATeam = `
+var ofATeam = `
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: unknown-device}
 spec: {spec: {devices: {requests: [{name: device, exactly: {deviceClassName: team-unknown}}]}}}
----
-apiVersion: batch.volcano.sh/v1alpha1
-kind: Job
-metadata: {name: team-runs}
-spec:
-  schedulerName: volcano
-  queue: team-a
-  minAvailable: 1
-  tasks:
-  - name: worker
-    replicas: 1
-    template:
-      spec:
-        containers: [{name: main, image: registry.example.com/main:v1, resources: {requests: {cpu: "1"}}}]
----
-apiVersion: batch.volcano.sh/v1alpha1
-kind: Job
-metadata: {name: team-waits}
-spec:
-  schedulerName: volcano
-  queue: team-a
-  minAvailable: 1
-  tasks:
-  - name: worker
-    replicas: 1
-    template:
-      spec:
-        containers: [{name: main, image: registry.example.com/main:v1, resources: {requests: {cpu: "1"}, claims: [{name: device}]}}]
-        resourceClaims: [{name: device, resourceClaimTemplateName: unknown-device}]
----
+` + jobOfATeam("team-runs", "", "") + jobOfATeam("team-waits", ", claims: [{name: device}]", "resourceClaims: [{name: device, resourceClaimTemplateName: unknown-device}]") + `---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
 metadata: {name: team-gang}
