@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -24,6 +25,8 @@ type Fleet struct {
 	generation int
 	// seen holds the resources that were cards on any node so far.
 	seen map[corev1.ResourceName]bool
+	// selections are those of pods by their text. A selection that no pod keeps is gone.
+	selections map[string]weak.Pointer[Selection]
 }
 
 // Set adds a node, or replaces its offers.
@@ -37,9 +40,9 @@ func (f *Fleet) Set(name string, node Node) {
 		f.cards, f.totals = map[corev1.ResourceName]map[string]int{}, map[string]*big.Int{}
 	}
 	f.nodes[name] = &node
-	f.count(&node, 1)
+	f.count(name, &node, 1)
 	if before != nil {
-		f.count(before, -1)
+		f.count(name, before, -1)
 	}
 }
 
@@ -47,12 +50,12 @@ func (f *Fleet) Set(name string, node Node) {
 func (f *Fleet) Remove(name string) {
 	if node := f.nodes[name]; node != nil {
 		delete(f.nodes, name)
-		f.count(node, -1)
+		f.count(name, node, -1)
 	}
 }
 
 // count adds a node to the sums if sign is 1, and subtracts it if sign is -1.
-func (f *Fleet) count(node *Node, sign int) {
+func (f *Fleet) count(name string, node *Node, sign int) {
 	if node.Model != "" {
 		f.add(f.models, node.Model, sign)
 	}
@@ -67,6 +70,11 @@ func (f *Fleet) count(node *Node, sign int) {
 		}
 		count := big.NewInt(o.Count)
 		f.totals[o.Card].Add(f.totals[o.Card], count.Mul(count, big.NewInt(int64(sign))))
+	}
+	for _, kept := range f.selections {
+		if s := kept.Value(); s != nil && s.count(name, node, sign) {
+			f.generation++
+		}
 	}
 }
 
@@ -86,8 +94,8 @@ func (f *Fleet) Node(name string) *Node {
 	return f.nodes[name]
 }
 
-// Generation returns a number that changes whenever a card appears or disappears, or is offered under other
-// resources.
+// Generation returns a number that changes whenever a card appears or disappears, among all nodes or among those that a pod selects, or is
+// offered under other resources.
 func (f *Fleet) Generation() int {
 	return f.generation
 }

@@ -3,6 +3,7 @@
 package card
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,6 +19,9 @@ type Node struct {
 	Offers []Offer
 	// Problems describe mistakes in the node's labels and their correction. Offers leave out cards with a problem.
 	Problems []string
+
+	// labels are all labels of the node.
+	labels map[string]string
 }
 
 // Offer is a number of cards that a node offers under one resource.
@@ -37,7 +41,7 @@ type Offer struct {
 // resources of any vendor that match names. A resource with a name for shares stands for shares, any other for whole cards.
 func Read(node *corev1.Node, names ResourceNames) Node {
 	l, problems := readLabels(node.Labels)
-	n := Node{Model: l.model, Problems: problems}
+	n := Node{Model: l.model, Problems: problems, labels: node.Labels}
 	if l.model == "" {
 		return n
 	}
@@ -112,5 +116,5 @@ func (n *Node) Has(card string) bool {
 }
 
 func (n *Node) same(other *Node) bool {
-	return n.Model == other.Model && slices.Equal(n.Offers, other.Offers) && slices.Equal(n.Problems, other.Problems)
+	return n.Model == other.Model && slices.Equal(n.Offers, other.Offers) && slices.Equal(n.Problems, other.Problems) && maps.Equal(n.labels, other.labels)
 }

@@ -24,6 +24,9 @@ type Cards struct {
 	Wanted string
 	// Requests has an entry for each requested resource that stands for cards.
 	Requests []CardRequest
+
+	// selection is kept for the fleet, nil if the pod selects all nodes.
+	selection *card.Selection
 }
 
 // CardRequest is an amount of one resource. The card that the resource stands for depends on the node.
@@ -31,8 +34,8 @@ type CardRequest struct {
 	Resource corev1.ResourceName
 	// Count is greater than zero.
 	Count int64
-	// Among lists the cards that the resource may stand for, preferred first. It is empty if no node has a label with
-	// the card of this resource.
+	// Among lists the cards that the resource may stand for on the nodes that the pod selects, preferred first. It is empty if no node
+	// has a label with the card of this resource.
 	Among []Card
 }
 
@@ -113,6 +116,10 @@ func CardsOf(annotations map[string]string, spec *corev1.PodSpec, served []corev
 		among := fleet.CardsOf(r.Resource)
 		if slices.Contains(resources, r.Resource) {
 			among = slices.DeleteFunc(slices.Clone(cards.Names), func(name string) bool { return !slices.Contains(among, name) })
+		}
+		if len(among) > 1 {
+			cards.selection = fleet.Select(spec)
+			among = cards.selection.Of(among)
 		}
 		for _, name := range among {
 			r.Among = append(r.Among, Card{name, dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})})

@@ -59,6 +59,10 @@ func TestCardsOf(t *testing.T) {
 	}
 	greedy := cardPod("nvidia.com/gpu=9223372036854775807")
 	greedy.Containers = append(greedy.Containers, greedy.Containers[0])
+	onB := cardPod("nvidia.com/gpu=2")
+	onB.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"b"}}}}},
+	}}}
 	claiming := cardPod("")
 	claiming.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}}
 	for _, c := range []struct {
@@ -73,6 +77,8 @@ func TestCardsOf(t *testing.T) {
 		{name: "a request without a name may be any card of the resource", unnamed: true, spec: cardPod("nvidia.com/gpu=2"), want: "names= nvidia.com/gpu:2:A|B"},
 		{name: "a name", names: "B", spec: cardPod("nvidia.com/gpu=2"), want: "names=B nvidia.com/gpu:2:B"},
 		{name: "names in their order", names: "B|A", spec: cardPod("nvidia.com/gpu=2"), want: "names=B|A nvidia.com/gpu:2:B|A"},
+		{name: "only cards of nodes that the pod selects", unnamed: true, spec: onB, want: "names= nvidia.com/gpu:2:B"},
+		{name: "a named card of no selected node may join one", names: "A", spec: onB, want: "names=A nvidia.com/gpu:2:A"},
 		{name: "names that no node has are passed over", names: "X|B", spec: cardPod("nvidia.com/gpu=2"), want: "names=X|B nvidia.com/gpu:2:B"},
 		{name: "a share", names: "A/mig-1g-mixed", spec: cardPod("nvidia.com/mig-1g=3"), want: "names=A/mig-1g-mixed nvidia.com/mig-1g:3:A/mig-1g-mixed"},
 		{name: "a share beside a whole card that is named", names: "A", spec: cardPod("nvidia.com/gpu=1 nvidia.com/mig-1g=3"), want: "names=A nvidia.com/gpu:1:A nvidia.com/mig-1g:3:A/mig-1g-mixed"},
