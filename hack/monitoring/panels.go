@@ -52,13 +52,21 @@ func latest(by string, m metric.Metric, selector string) string {
 }
 
 // amounts shows the amounts that queues hold, request, deserve, and may have.
-func amounts(title, by, legend, unit string, selector string, allocated, request, deserved, capacity metric.Metric) panel {
-	return panel{title: title, unit: unit, queries: []query{
-		{latest(by, allocated, selector), legend + " allocated"},
-		{latest(by, request, selector), legend + " requested"},
-		{latest(by, deserved, selector), legend + " deserved"},
-		{latest(by, capacity, selector), legend + " limit"},
+func amounts(title, by, legend, unit string, selector string, of metric.CountedAmounts) panel {
+	limit := of.Capacity
+	if limit.Name == "" {
+		limit = of.Capability
+	}
+	p := panel{title: title, unit: unit, queries: []query{
+		{latest(by, of.Allocated, selector), legend + " allocated"},
+		{latest(by, of.Request, selector), legend + " requested"},
+		{latest(by, of.Deserved, selector), legend + " deserved"},
+		{latest(by, limit, selector), legend + " limit"},
 	}}
+	if of.Either.Name != "" {
+		p.queries = append(p.queries, query{latest(by, of.Either, selector) + " > 0", legend + " may be chosen instead of others"})
+	}
+	return p
 }
 
 // quantile shows the 90th percentile of a duration.
@@ -78,11 +86,11 @@ var dashboardRows = []panelRow{
 	}},
 	{"Queues", 2, []panel{
 		amounts("Devices", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`,
-			metric.QueueDevices.Allocated, metric.QueueDevices.Request, metric.QueueDevices.Deserved, metric.QueueDevices.Capacity),
+			metric.QueueDevices),
 		amounts("Cards", "queue, card", "{{queue}} {{card}}", "none", ofQueue,
-			metric.QueueCards.Allocated, metric.QueueCards.Request, metric.QueueCards.Deserved, metric.QueueCards.Capacity),
+			metric.QueueCards),
 		amounts("Capacity of devices", "queue, device_class, capacity", "{{queue}} {{device_class}} {{capacity}}", "none", ofQueue+`, device_class=~"$device_class"`,
-			metric.QueueDeviceCapacities.Allocated, metric.QueueDeviceCapacities.Request, metric.QueueDeviceCapacities.Deserved, metric.QueueDeviceCapacities.Capability),
+			metric.QueueDeviceCapacities),
 		{title: "Guaranteed and idle", about: "Devices and cards that are kept free for a queue that does not use them.", unit: "none", queries: []query{
 			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, device_class", metric.QueueDevices.Guarantee, ofQueue), latest("queue, device_class", metric.QueueDevices.Allocated, ofQueue)), "{{queue}} {{device_class}}"},
 			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, card", metric.QueueCards.Guarantee, ofQueue), latest("queue, card", metric.QueueCards.Allocated, ofQueue)), "{{queue}} {{card}}"},
@@ -124,9 +132,9 @@ var dashboardRows = []panelRow{
 		}},
 		{title: "Cycle", about: "Nine of ten cycles end within this time.", unit: "s", queries: []query{{quantile(metric.DispatcherCycleDuration, ""), "cycle"}}},
 		amounts("Devices in all clusters", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`,
-			metric.DispatcherDevices.Allocated, metric.DispatcherDevices.Request, metric.DispatcherDevices.Deserved, metric.DispatcherDevices.Capacity),
+			metric.DispatcherDevices),
 		amounts("Cards in all clusters", "queue, card", "{{queue}} {{card}}", "none", ofQueue,
-			metric.DispatcherCards.Allocated, metric.DispatcherCards.Request, metric.DispatcherCards.Deserved, metric.DispatcherCards.Capacity),
+			metric.DispatcherCards),
 		{title: "Requests that fail per minute", unit: "none", queries: []query{
 			{fmt.Sprintf(`sum by (patch) (rate(%s{result="failure"}[5m])) * 60`, metric.DispatcherPatches.Name), "{{patch}}"},
 		}},

@@ -12,7 +12,7 @@ const (
 	Used Measure = iota
 	// GuaranteedIdle is what a queue is guaranteed and neither the queue nor those below it use.
 	GuaranteedIdle
-	// Waited is what pods and jobs of a queue request and do not have.
+	// Waited is what pods and jobs of a queue request and do not have. Pods that may choose wait for each choice.
 	Waited
 )
 

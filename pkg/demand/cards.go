@@ -197,18 +197,6 @@ func (c *Cards) Unnamed() corev1.ResourceName {
 	return ""
 }
 
-// Preferred returns the charge of the pod if it gets its preferred cards.
-func (c *Cards) Preferred() ledger.Amounts {
-	var amounts ledger.Amounts
-	for _, r := range c.Requests {
-		if len(r.Among) == 0 {
-			continue
-		}
-		amounts = append(amounts, r.as(r.Among[0])...)
-	}
-	return amounts
-}
-
 // ways returns the total of each way to meet the requests, in addition to other amounts. Each request may use any of its cards.
 func (c *Cards) ways(others ledger.Amounts) []ledger.Amounts {
 	ways := []ledger.Amounts{others}

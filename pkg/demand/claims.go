@@ -45,8 +45,10 @@ type Claim struct {
 	// least and choices are the values of Part and Choices while nothing is picked.
 	least   ledger.Amounts
 	choices []*ledger.Part
-	// common is the sum of the amounts that all alternatives of a choice have in common. differing has what they have beyond it.
+	// common is the sum of the amounts that all alternatives of a choice have in common. differing has what they have beyond it, and either the
+	// most of each dimension in it.
 	common    ledger.Amounts
+	either    ledger.Amounts
 	differing []Choice
 	// generation, listing, seen and limited are further inputs of the demand. Published device data matters only to claims
 	// with limited capacities.
@@ -148,7 +150,7 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	c.changed, c.users = cs.round, usersOf(object)
 	c.Object, c.seen, c.generation, c.listing = object, cs.catalog, cs.generation, cs.dimensions.CapacityCount()
 	c.limited, c.namesNone, c.dimensions = cs.limits(&usage), cs.namesNone(&usage), cs.dimensions.Len()
-	c.Usage, c.least, c.choices, c.common, c.differing, c.Open, c.Err = dra.Usage{}, nil, nil, nil, nil, false, nil
+	c.Usage, c.least, c.choices, c.common, c.either, c.differing, c.Open, c.Err = dra.Usage{}, nil, nil, nil, nil, nil, false, nil
 	if err == nil {
 		var alternatives [][]ledger.Amounts
 		c.least, alternatives, c.Open, err = cs.count(usage)
@@ -157,7 +159,8 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 			c.choices = append(c.choices, ledger.NewPart(nil, a...))
 			all := common(a)
 			c.common = Sum(c.common, all)
-			c.differing = addChoice(c.differing, Choice{Pods: 1, Alternatives: beyond(a, all)})
+			choice := Choice{Pods: 1, Alternatives: beyond(a, all)}
+			c.differing, c.either = addChoice(c.differing, choice), Sum(c.either, choice.most())
 		}
 	}
 	if err != nil {

@@ -38,6 +38,25 @@ type Needs struct {
 	Any, Devices, Cards bool
 }
 
+// Either returns what pods may choose: of each dimension as much as if all of them chose it.
+func (n *Needs) Either() ledger.Amounts {
+	var either ledger.Amounts
+	add := func(each ledger.Amounts, times int64) {
+		if all, err := each.Times(times); err == nil { // as much as cannot be counted fits nowhere
+			either = Sum(either, all)
+		}
+	}
+	for i := range n.Choices {
+		add(n.Choices[i].most(), n.Choices[i].Pods)
+	}
+	for _, split := range n.Splits {
+		for _, o := range split.Among {
+			add(ledger.Amounts{{Dimension: o, Amount: ledger.Units(split.Each)}}, split.Shares)
+		}
+	}
+	return either
+}
+
 // CardsError says that the cards in the annotations of a job are wrong.
 type CardsError struct{ error }
 

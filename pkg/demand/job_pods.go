@@ -37,8 +37,9 @@ type JobPods struct {
 	Elastic ledger.Amounts
 	// Charged and ChargedCards are the devices and the cards charged for pods of the job.
 	Charged, ChargedCards ledger.Amounts
-	// Request is the devices that the job wants or has in its queue, and the cards that it wants.
-	Request ledger.Amounts
+	// Request is the devices that the job wants or has in its queue, and the cards that it wants. Either is what its pods want and may choose
+	// instead of something else.
+	Request, Either ledger.Amounts
 }
 
 // OfJobPods sums up the devices and cards of the pods of a job. The first minMember pods are the minimum. Sort pods
@@ -92,13 +93,14 @@ func (sum *JobPods) addAlternatives(pod *JobPod, least bool) {
 	for _, v := range variants {
 		alternatives = append(alternatives, v.ways()...)
 	}
-	sum.Request = Sum(sum.Request, alternatives[0])
+	all := common(alternatives)
+	choice := Choice{Pods: 1, Alternatives: beyond(alternatives, all)}
+	sum.Request, sum.Either = Sum(sum.Request, all), Sum(sum.Either, choice.most())
 	if !least || pod.Gated {
 		return
 	}
-	all := common(alternatives)
 	sum.Needed = Sum(sum.Needed, all)
-	sum.Choices = addChoice(sum.Choices, Choice{Pods: 1, Alternatives: beyond(alternatives, all)})
+	sum.Choices = addChoice(sum.Choices, choice)
 }
 
 // ways returns the possible charges of a variant for its extended resources and cards, one for each card that it may get.
@@ -163,6 +165,9 @@ func (sum *JobPods) addClaim(claim *Claim, charged, least bool, pod *JobPod) {
 		return
 	}
 	sum.Request = Sum(sum.Request, amounts)
+	if len(claim.Choices) > 0 { // no devices are picked
+		sum.Request, sum.Either = Sum(sum.Request, claim.common), Sum(sum.Either, claim.either)
+	}
 	if least && !charged && !pod.Gated {
 		sum.Needed = Sum(sum.Needed, amounts)
 		sum.Choices, sum.Needed = claim.addChoices(sum.Choices, sum.Needed)
@@ -207,7 +212,15 @@ func (sum *JobPods) addCards(pod *JobPod, least bool) error {
 	case pod.cardsErr != nil:
 		return nil // the pod gets no cards until the mistake is corrected
 	}
-	sum.Request = Sum(sum.Request, cards.Preferred())
+	for i := range cards.Requests {
+		if request := &cards.Requests[i]; len(request.Among) == 1 {
+			sum.Request = Sum(sum.Request, request.as(request.Among[0]))
+		} else {
+			for _, among := range request.Among {
+				sum.Either = Sum(sum.Either, request.as(among))
+			}
+		}
+	}
 	if !least || pod.Gated {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (f *fixture) jobPods(pods []jobPod) []JobPod {
 func (f *fixture) words(sum JobPods) map[string]string {
 	return map[string]string{
 		"needed": text(f.Dimensions, sum.Needed), "cards": sum.Cards.text(f.Dimensions), "elastic": text(f.Dimensions, sum.Elastic),
-		"charged": text(f.Dimensions, sum.Charged), "chargedCards": text(f.Dimensions, sum.ChargedCards), "request": text(f.Dimensions, sum.Request),
+		"charged": text(f.Dimensions, sum.Charged), "chargedCards": text(f.Dimensions, sum.ChargedCards), "request": text(f.Dimensions, sum.Request), "either": text(f.Dimensions, sum.Either),
 	}
 }
 
@@ -98,7 +98,7 @@ func TestOfJobPods(t *testing.T) {
 		},
 		{
 			name: "pods that may choose", pods: []jobPod{{cards: "A|B"}, {cards: "A|B"}, {cards: "B", node: "b"}}, minMember: 3, any: true,
-			want: map[string]string{"cards": "2*2:A|B", "chargedCards": "B:2", "request": "A:4"},
+			want: map[string]string{"cards": "2*2:A|B", "chargedCards": "B:2", "either": "A:4 B:4"},
 		},
 		{
 			name: "claims that are created later", pods: []jobPod{{template: "template"}, {template: "choice", claim: "two"}, {template: "template"}, {template: "none"}}, minMember: 2, any: true,
@@ -108,12 +108,18 @@ func TestOfJobPods(t *testing.T) {
 			name: "claims that are created later, of pods that have a node or a gate", pods: []jobPod{{template: "template", node: "a"}, {template: "template", gated: true}},
 			minMember: 2, any: true, want: map[string]string{"request": "a100:1"},
 		},
+		{
+			name: "claims of one class or another", pods: []jobPod{{claim: "either"}, {claim: "one"}}, minMember: 2, any: true,
+			want: map[string]string{"needed": "a100:1", "request": "a100:1", "either": "a100:2 h200:1"},
+		},
 		{name: "a pod whose annotation is wrong gets no cards", pods: []jobPod{{cards: "A B"}}, minMember: 1, any: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
 			one := exactly("a100", 1)
 			f.reader.claims["one"], f.reader.claims["two"] = claim("one", one), claim("two", exactly("a100", 2))
+			f.reader.claims["either"] = claim("either")
+			f.reader.claims["either"].Spec.Devices.Requests = []resourceapi.DeviceRequest{firstAvailable(exactly("a100", 2), exactly("h200", 1))}
 			f.reader.templates = map[string][]resourceapi.DeviceRequest{"template": {{Name: "r", Exactly: &one}}, "choice": {firstAvailable(exactly("a100", 2), one)}}
 			f.Begin(f.reader, catalog())
 			sum, errs := OfJobPods(f.books, f.jobPods(c.pods), c.minMember)

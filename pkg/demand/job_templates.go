@@ -34,6 +34,15 @@ type Choice struct {
 	sum uint64
 }
 
+// most returns the most of each dimension that one pod may choose.
+func (c *Choice) most() ledger.Amounts {
+	var most ledger.Amounts
+	for _, a := range c.Alternatives {
+		most = Sum(most, a.Beyond(most, nil))
+	}
+	return most
+}
+
 var seed = maphash.MakeSeed()
 
 // summed returns a choice with the hash of its alternatives. Users write many choices that differ only at their ends, and each waiting job compares

@@ -16,12 +16,15 @@ const (
 	Elastic
 	// Request is what pods hold or wait for, and what jobs without pods wait for. Nothing is decided by it.
 	Request
+	// Either is what pods and jobs wait for that accept other dimensions as well. Each of these dimensions has the full amount, and Request has
+	// none of it. Nothing is decided by it.
+	Either
 	// Pipelined is what pods are promised that do not hold it yet, see [Ledger.Pipeline].
 	Pipelined
 	// Releasing is what only releasing pods hold, see [Ledger.Retain].
 	Releasing
 
-	accounts = 6
+	accounts = 7
 )
 
 // charged is the account that holds the sum of Allocated and Pipelined. Checks need this sum.
@@ -29,7 +32,7 @@ const charged = Allocated
 
 // String returns the name of the account.
 func (a Account) String() string {
-	return [accounts]string{"allocated", "inqueue", "elastic", "request", "pipelined", "releasing"}[a]
+	return [accounts]string{"allocated", "inqueue", "elastic", "request", "either", "pipelined", "releasing"}[a]
 }
 
 // ofCharges reports whether only charges and releases change the account.

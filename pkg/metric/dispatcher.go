@@ -26,7 +26,7 @@ var (
 // it needs.
 func dispatcherAmounts(kind, what, unit string, labels ...string) CountedAmounts {
 	all := counted(dispatcher, kind, what, unit, labels...)
-	all.Inqueue = Metric{}
+	all.Inqueue, all.Either = Metric{}, Metric{}
 	all.Allocated.Help = what + " that are charged to the queue and to the queues below it"
 	all.Request.Help = what + " that workloads hold or wait for"
 	return all

@@ -54,12 +54,12 @@ var (
 // CountedAmounts are the metrics of the cards, devices, or capacities of devices that queues hold and may hold. A metric without a name
 // does not exist.
 type CountedAmounts struct {
-	Capability, Deserved, Guarantee, Allocated, Inqueue, Request, Capacity Metric
+	Capability, Deserved, Guarantee, Allocated, Inqueue, Request, Either, Capacity Metric
 }
 
 func (a *CountedAmounts) list() []Metric {
 	var all []Metric
-	for _, m := range []Metric{a.Capability, a.Deserved, a.Guarantee, a.Allocated, a.Inqueue, a.Request, a.Capacity} {
+	for _, m := range []Metric{a.Capability, a.Deserved, a.Guarantee, a.Allocated, a.Inqueue, a.Request, a.Either, a.Capacity} {
 		if m.Name != "" {
 			all = append(all, m)
 		}
@@ -80,7 +80,8 @@ func counted(prefix, kind, what, unit string, labels ...string) CountedAmounts {
 		Guarantee:  of("guarantee", "that are kept free for the queue, used or not"),
 		Allocated:  of("allocated", "that pods of the queue and of the queues below it hold"),
 		Inqueue:    of("inqueue", "that jobs which have been admitted may still take"),
-		Request:    of("request", "that pods hold or wait for, and that jobs without pods wait for"),
+		Request:    of("request", "that pods hold or wait for, and that jobs without pods wait for, without those that pods may choose"),
+		Either:     of("either", "that pods wait for and may choose instead of others: each of these pods counts in the series of each choice"),
 		Capacity:   of("capacity", "that the queue can hold at most, given its own quota, those of the queues above it, and the guarantees of others"),
 	}
 }
@@ -90,7 +91,6 @@ var QueueCards = func() CountedAmounts {
 	all := counted(volcano, "card", "Cards", "cards", "card")
 	all.Inqueue = Metric{}
 	all.Deserved.Note = "For a queue that deserves no cards, it is what its own card quota lists, which is then only a limit"
-	all.Request.Note = "A waiting pod that can choose among cards counts with the card that it prefers"
 	return all
 }()
 

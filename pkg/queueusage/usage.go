@@ -20,8 +20,9 @@ type Usage struct {
 // Entry describes one dimension of a queue.
 type Entry struct {
 	Dimension ledger.Dimension
-	// Used is the amount in use. Waiting is the amount that pods and jobs wait for in addition, if greater than zero.
-	Used, Waiting ledger.Amount
+	// Used is the amount in use. Waiting is the amount that pods and jobs wait for in addition, if greater than zero. Either is what others
+	// wait for that accept other dimensions as well.
+	Used, Waiting, Either ledger.Amount
 	// Limit is the amount that the queue can have.
 	Limit ledger.Limit
 	// Listed says that the queue itself limits the dimension, deserves some of it, or has a guarantee.
@@ -46,18 +47,24 @@ func Of(entries []Entry) Usage {
 	return Usage{Devices: list(texts["devices"]), Cards: list(texts["cards"])}
 }
 
-// appendTo appends, for example, "nvidia-h100 6/8 (2 waiting)".
+// appendTo appends, for example, "nvidia-h100 6/8 (2 waiting, either: 4)".
 func (e *Entry) appendTo(texts []string) []string {
-	waits := e.Waiting.Sign() > 0
-	if e.Used.Sign() == 0 && !waits && !e.Listed {
+	var waiting []string
+	if e.Waiting.Sign() > 0 {
+		waiting = append(waiting, e.Dimension.Format(e.Waiting)+" waiting")
+	}
+	if e.Either.Sign() > 0 {
+		waiting = append(waiting, "either: "+e.Dimension.Format(e.Either))
+	}
+	if e.Used.Sign() == 0 && len(waiting) == 0 && !e.Listed {
 		return texts
 	}
 	text := e.Dimension.Name + " " + e.Dimension.Format(e.Used)
 	if e.Limit.Set {
 		text += "/" + e.Dimension.Format(e.Limit.Amount)
 	}
-	if waits {
-		text += fmt.Sprintf(" (%s waiting)", e.Dimension.Format(e.Waiting))
+	if len(waiting) > 0 {
+		text += " (" + strings.Join(waiting, ", ") + ")"
 	}
 	return append(texts, text)
 }

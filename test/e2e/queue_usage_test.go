@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
 var _ = Describe("kubectl get queue", func() {
@@ -36,6 +37,24 @@ var _ = Describe("kubectl get queue", func() {
 		expectColumn(ctx, devices, "DEVICES", f.class+" 2/5")
 		f.deleteJob(ctx, "second")
 		expectColumn(ctx, devices, "DEVICES", f.class+" 0/5")
+	})
+
+	It("shows apart what pods may choose, of the nodes that they select", func(ctx context.Context) {
+		const h200 = "NVIDIA-H200"
+		f := newFixture(ctx)
+		f.gpuNode(ctx, "h100", h100, 1)
+		f.gpuNode(ctx, "h200", h200, 1)
+		queue := f.cardQueue(ctx, "q", "root", `{"NVIDIA-H100-80GB": 1, "NVIDIA-H200": 1}`)
+		f.cardJob(ctx, "first", queue, cardTask{names: h100}, cardTask{names: h200})
+		expectColumn(ctx, queue, "CARDS", h100+" 1/1, "+h200+" 1/1")
+		f.cardJob(ctx, "either", queue, cardTask{names: h100 + "|" + h200, pods: 2})
+		expectColumn(ctx, queue, "CARDS", h100+" 1/1 (either: 2), "+h200+" 1/1 (either: 2)")
+		selects := func(job *batchv1alpha1.Job) {
+			job.Spec.Tasks[0].Template.Spec.NodeSelector = map[string]string{"nvidia.com/gpu.product": h200}
+		}
+		f.cardJobWith(ctx, "selects", queue, selects, cardTask{names: h100 + "|" + h200, pods: 3})
+		expectColumn(ctx, queue, "CARDS", h100+" 1/1 (either: 2), "+h200+" 1/1 (3 waiting, either: 2)")
+		f.expectNotEnqueued(ctx, "selects", "InsufficientScalarQuota", insufficient(queue, h200, 3, 4, 1))
 	})
 })
 

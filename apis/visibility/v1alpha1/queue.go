@@ -59,8 +59,10 @@ type Figures struct {
 	Inqueue resource.Quantity `json:"inqueue"`
 	// Elastic is the part of Allocated that jobs hold in addition to what they need to run.
 	Elastic resource.Quantity `json:"elastic"`
-	// Request is what pods and jobs hold or wait for.
+	// Request is what pods and jobs hold or wait for, without what they may choose.
 	Request resource.Quantity `json:"request"`
+	// Either is what pods and jobs wait for and may choose instead of something else. Each of them counts with all that it accepts.
+	Either resource.Quantity `json:"either"`
 
 	// Capability is what the administrator allows the queue. It is nil if there is no limit of its own.
 	Capability *resource.Quantity `json:"capability,omitempty"`

@@ -215,6 +215,7 @@ func (in *Figures) DeepCopyInto(out *Figures) {
 	out.Inqueue = in.Inqueue.DeepCopy()
 	out.Elastic = in.Elastic.DeepCopy()
 	out.Request = in.Request.DeepCopy()
+	out.Either = in.Either.DeepCopy()
 	if in.Capability != nil {
 		in, out := &in.Capability, &out.Capability
 		x := (*in).DeepCopy()

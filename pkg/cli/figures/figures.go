@@ -25,7 +25,7 @@ func Columns(wide bool, before ...term.Column) []term.Column {
 		term.Column{Title: "PROMISED", Right: true, Optional: !wide, Drop: 4})
 	if wide {
 		columns = append(columns,
-			term.Column{Title: "ELASTIC", Right: true}, term.Column{Title: "REQUEST", Right: true}, term.Column{Title: "CAPABILITY", Right: true})
+			term.Column{Title: "ELASTIC", Right: true}, term.Column{Title: "REQUEST", Right: true}, term.Column{Title: "EITHER", Right: true}, term.Column{Title: "CAPABILITY", Right: true})
 	}
 	columns = append(columns,
 		term.Column{Title: "DESERVED", Right: true, Optional: !wide, Drop: 3},
@@ -57,7 +57,7 @@ func Cells(f *v1alpha1.Figures, wide bool, before ...string) []term.Cell {
 	}
 	add(cli.FormatAmount(d, f.Inqueue), cli.FormatAmount(d, f.Promised))
 	if wide {
-		add(cli.FormatAmount(d, f.Elastic), cli.FormatAmount(d, f.Request), cli.FormatLimit(d, f.Capability))
+		add(cli.FormatAmount(d, f.Elastic), cli.FormatAmount(d, f.Request), cli.FormatAmount(d, f.Either), cli.FormatLimit(d, f.Capability))
 	}
 	add(cli.FormatLimit(d, f.Deserved), cli.FormatLimit(d, f.Guarantee), cli.FormatLimit(d, f.Limit), limitedBy(f))
 	return cells

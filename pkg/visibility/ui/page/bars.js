@@ -8,6 +8,7 @@ const quantity = (value) => (value === undefined ? undefined : numberOf(value));
 export function read(figures) {
   const read = {
     allocated: numberOf(figures.allocated), coming: numberOf(figures.promised) + numberOf(figures.inqueue), request: numberOf(figures.request),
+    either: numberOf(figures.either),
     deserved: quantity(figures.deserved), guarantee: quantity(figures.guarantee), limit: quantity(figures.limit),
   };
   read.waiting = Math.max(0, read.request - read.allocated);
@@ -27,10 +28,17 @@ export function figure(figures) {
   if (figures.limitedBy) {
     parts.push(`limited by queue ${figures.limitedBy}`);
   }
+  const waiting = [];
+  if (f.waiting > 0) {
+    waiting.push(`${text(f.waiting)} waiting`);
+  }
+  if (f.either > 0) {
+    waiting.push(`either: ${text(f.either)}`);
+  }
   const number = f.limit === undefined ? text(f.allocated) : `${text(f.allocated)} / ${text(f.limit)}`;
   return element('div', {key: `${figures.kind}/${nameOf(figures)}`, class: 'figure', title: parts.join(', ')},
     element('span', {class: 'label'}, nameOf(figures)), bar(f, `${nameOf(figures)}: ${parts.join(', ')}`),
-    element('span', {class: 'number'}, f.waiting > 0 ? `${number} (${text(f.waiting)} waiting)` : number));
+    element('span', {class: 'number'}, waiting.length ? `${number} (${waiting.join(', ')})` : number));
 }
 
 // As in kubectl devicequota tree, there is no bar if there is nothing to compare with.

@@ -109,7 +109,8 @@ func (s *Session) figuresOf(name string) []v1alpha1.Figures {
 	var all []v1alpha1.Figures
 	for o := range ledger.Ordinal(s.Snapshot.Dimensions.Len()) {
 		listed := books.Capability(queue, o).Set || books.Deserved(queue, o).Set || books.Guarantee(queue, o).Amount.Sign() > 0
-		inUse := books.Balance(queue, ledger.Request, o).Sign() != 0 || s.Snapshot.Held().Used(queue, o).Sign() != 0
+		inUse := books.Balance(queue, ledger.Request, o).Sign() != 0 || books.Balance(queue, ledger.Either, o).Sign() != 0 ||
+			s.Snapshot.Held().Used(queue, o).Sign() != 0
 		if listed || inUse {
 			all = append(all, s.figures(queue, o))
 		}
@@ -135,7 +136,7 @@ func (s *Session) figures(queue ledger.QueueID, o ledger.Ordinal) v1alpha1.Figur
 		Dimension: Dimension(dimension),
 		Allocated: Quantity(dimension, held.Balance(queue, ledger.Allocated, o)),
 		Releasing: balance(ledger.Releasing), Promised: balance(ledger.Pipelined), Inqueue: balance(ledger.Inqueue),
-		Elastic: balance(ledger.Elastic), Request: balance(ledger.Request),
+		Elastic: balance(ledger.Elastic), Request: balance(ledger.Request), Either: balance(ledger.Either),
 		Capability: limit(books.Capability(queue, o)), Deserved: limit(books.Deserved(queue, o)), Limit: limit(books.Limit(queue, o)),
 	}
 	if guarantee := books.Guarantee(queue, o); guarantee.Amount.Sign() > 0 {

@@ -97,6 +97,7 @@ var cardGauges = []dimensionGauge{
 	{gaugeVector(metric.QueueCards.Guarantee), ownGuarantee},
 	{gaugeVector(metric.QueueCards.Allocated), nonzeroOrListed(ledger.Allocated)},
 	{gaugeVector(metric.QueueCards.Request), nonzeroOrListed(ledger.Request)},
+	{gaugeVector(metric.QueueCards.Either), nonzeroOrListed(ledger.Either)},
 	{gaugeVector(metric.QueueCards.Capacity), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		limit := l.Limit(q, o)
 		listed := limit.Amount.Sign() > 0 || limits(l, q, o) || l.Balance(q, ledger.Allocated, o).Sign() > 0
@@ -150,6 +151,7 @@ func gaugesOfDevices(of metric.CountedAmounts, balance func(ledger.Account) amou
 		{gaugeVector(of.Allocated), balance(ledger.Allocated)},
 		{gaugeVector(of.Inqueue), balance(ledger.Inqueue)},
 		{gaugeVector(of.Request), balance(ledger.Request)},
+		{gaugeVector(of.Either), balance(ledger.Either)},
 	}
 }
 

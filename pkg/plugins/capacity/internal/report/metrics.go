@@ -156,7 +156,8 @@ func usageOf(accounts *Accounts, queue ledger.QueueID) queueusage.Usage {
 		waiting, _ := accounts.Ledger.Balance(queue, ledger.Request, o).Sub(accounts.Ledger.Balance(queue, ledger.Allocated, o)) // both are sums of the ledger
 		entries = append(entries, queueusage.Entry{
 			Dimension: accounts.Dimensions.Dimension(o), Used: accounts.Held.Balance(queue, ledger.Allocated, o), Waiting: waiting,
-			Limit: accounts.Ledger.Limit(queue, o), Listed: limits(accounts.Ledger, queue, o),
+			Either: accounts.Ledger.Balance(queue, ledger.Either, o),
+			Limit:  accounts.Ledger.Limit(queue, o), Listed: limits(accounts.Ledger, queue, o),
 		})
 	}
 	return queueusage.Of(entries)

@@ -29,6 +29,7 @@ func (s *Snapshot) accountJob(list []missing, u usage) []missing {
 	l.minimum, _ = s.minimum(job, l.minimum[:0])
 	l.elastic = u.allocated.Beyond(l.minimum, l.elastic[:0])
 	elastic := l.elastic
+	var either ledger.Amounts
 	keeps, needs := keepsMinimum(job, u.running), demand.Needs{}
 	if keeps {
 		l.missing = l.minimum.Beyond(demand.Sum(u.elsewhere, u.allocated), l.missing[:0])
@@ -37,7 +38,7 @@ func (s *Snapshot) accountJob(list []missing, u usage) []missing {
 	if u.needsPods() {
 		pods := s.podsOf(job)
 		elastic = demand.Sum(elastic, pods.Elastic)
-		u.request = demand.Sum(u.request, pods.Request)
+		u.request, either = demand.Sum(u.request, pods.Request), pods.Either
 		if keeps {
 			devices, err := s.jobNeeds(job, pods)
 			if err != nil {
@@ -48,9 +49,10 @@ func (s *Snapshot) accountJob(list []missing, u usage) []missing {
 		}
 	}
 	if len(job.Tasks) == 0 {
-		u.request = demand.Sum(u.request, s.notedNeeds[job.UID])
+		u.request, either = demand.Sum(u.request, s.notedNeeds[job.UID].amounts), s.notedNeeds[job.UID].either
 	}
 	s.account(job, u.queue, ledger.Request, u.request)
+	s.account(job, u.queue, ledger.Either, either)
 	s.account(job, u.queue, ledger.Elastic, elastic)
 	if len(needs.Amounts)+len(needs.Choices)+len(needs.Splits) == 0 {
 		return list
@@ -96,6 +98,17 @@ func (s *Snapshot) account(job *api.JobInfo, queue ledger.QueueID, account ledge
 	if err := s.Ledger.Add(queue, account, amounts); err != nil {
 		klog.ErrorS(err, "Failed to account a job", "job", klog.KRef(job.Namespace, job.Name))
 	}
+}
+
+// firstChoices returns the sum of splits if all shares use the preferred dimension.
+func firstChoices(splits []ledger.Split) ledger.Amounts {
+	var amounts ledger.Amounts
+	for _, split := range splits {
+		if all, err := ledger.Units(split.Each).Times(split.Shares); err == nil {
+			amounts = demand.Sum(amounts, ledger.Amounts{{Dimension: split.Among[0], Amount: all}})
+		}
+	}
+	return amounts
 }
 
 // keepsMinimum reports whether the missing part of a job's minimum is kept for it. This holds if the job was admitted, or runs

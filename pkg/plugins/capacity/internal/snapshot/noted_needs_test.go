@@ -28,7 +28,7 @@ func TestJobsWithoutPodsRequestWhatTheyNeed(t *testing.T) {
 		q, _ := s.Ledger.Queue("q")
 		var all []string
 		for _, o := range []ledger.Ordinal{ordinal(s, ledger.Resource, "cpu"), ordinal(s, ledger.Card, "A"), ordinal(s, ledger.Card, "B"), ordinal(s, ledger.DeviceCount, "h100")} {
-			all = append(all, s.Ledger.Balance(q, ledger.Request, o).String())
+			all = append(all, s.Ledger.Balance(q, ledger.Request, o).String()+"+"+s.Ledger.Balance(q, ledger.Either, o).String())
 		}
 		return strings.Join(all, " ")
 	}
@@ -45,12 +45,12 @@ func TestJobsWithoutPodsRequestWhatTheyNeed(t *testing.T) {
 		do   func(*Snapshot)
 		want string
 	}{
-		{"the job is new", asks, "0 0 0 0"},
-		{"the job has asked once", asks, "4 6 0 2"},
-		{"the job is admitted", func(*Snapshot) { job.PodGroup.Status.Phase = scheduling.PodGroupInqueue }, "4 6 0 2"},
-		{"its pods do not exist yet", func(*Snapshot) { job.AddTaskInfo(task) }, "4 6 0 2"},
-		{"a pod exists", func(*Snapshot) { delete(f.input.Jobs, "ns/j") }, "1 0 0 0"},
-		{"the job is gone", func(*Snapshot) {}, "0 0 0 0"},
+		{"the job is new", asks, "0+0 0+0 0+0 0+0"},
+		{"the job has asked once", asks, "4+0 0+6 0+6 0+2"},
+		{"the job is admitted", func(*Snapshot) { job.PodGroup.Status.Phase = scheduling.PodGroupInqueue }, "4+0 0+6 0+6 0+2"},
+		{"its pods do not exist yet", func(*Snapshot) { job.AddTaskInfo(task) }, "4+0 0+6 0+6 0+2"},
+		{"a pod exists", func(*Snapshot) { delete(f.input.Jobs, "ns/j") }, "1+0 0+0 0+0 0+0"},
+		{"the job is gone", func(*Snapshot) {}, "0+0 0+0 0+0 0+0"},
 	} {
 		s := f.take()
 		if got := requested(s); got != step.want {

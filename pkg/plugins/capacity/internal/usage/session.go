@@ -97,7 +97,11 @@ func (o *observer) states() {
 				o.State(accounting.GuaranteedIdle, info.Name, dimension, left(guarantee.Amount, allocated))
 			}
 			if books.Leaf(queue) {
-				o.State(accounting.Waited, info.Name, dimension, left(books.Balance(queue, ledger.Request, ordinal), allocated))
+				waited := left(books.Balance(queue, ledger.Request, ordinal), allocated)
+				if all, err := waited.Add(books.Balance(queue, ledger.Either, ordinal)); err == nil {
+					waited = all
+				}
+				o.State(accounting.Waited, info.Name, dimension, waited)
 			}
 		}
 	}
