@@ -44,6 +44,7 @@ var (
 const (
 	ofQueue     = `queue=~"$queue"`
 	ofQueueName = `queue_name=~"$queue"`
+	notResource = `kind!="Resource"`
 )
 
 // latest shows a gauge once, even if the former leader still exports it.
@@ -84,6 +85,14 @@ var dashboardRows = []panelRow{
 		{title: "Pods outside of all queues", stat: bad, queries: []query{{fmt.Sprintf("max(%s)", metric.UnattributedPods.Name), ""}}},
 		{title: "CRD has spec.dra", stat: good, queries: []query{{fmt.Sprintf("min(%s)", metric.QuotaFieldServed.Name), ""}}},
 	}},
+	{"Cluster", 3, []panel{
+		{title: "In use", about: "The part of the cluster that pods have.", unit: "percentunit", queries: []query{
+			{latest("kind, dimension", metric.ClusterUsed, "") + " / " + latest("kind, dimension", metric.ClusterTotal, ""), "{{dimension}}"},
+		}},
+		{title: "Free devices and cards", unit: "none", queries: []query{{latest("dimension", metric.ClusterFree, notResource), "{{dimension}}"}}},
+		{title: "Most free on one node", about: "A pod that asks for more waits, although more is free in the cluster.", unit: "none",
+			queries: []query{{latest("dimension", metric.ClusterLargestFree, notResource), "{{dimension}}"}}},
+	}},
 	{"Queues", 2, []panel{
 		amounts("Devices", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`,
 			metric.QueueDevices),
@@ -114,7 +123,6 @@ var dashboardRows = []panelRow{
 			queries: []query{{quantile(metric.EvictionPromiseDuration, ", action"), "{{action}}"}}},
 		{title: "Problems of queues", about: "Queues that have a problem, by the reason of the event on them.", unit: "none",
 			queries: []query{{latest("reason", metric.QueueProblems, "") + " > 0", "{{reason}}"}}},
-		{title: "Cards in the cluster", unit: "none", queries: []query{{latest("card", metric.ClusterCards, ""), "{{card}}"}}},
 		{title: "Outside of all queues", unit: "none", queries: []query{
 			{fmt.Sprintf("max(%s)", metric.UnattributedPods.Name), "pods"},
 			{fmt.Sprintf("max(%s)", metric.UnattributedClaims.Name), "claims"},

@@ -33,6 +33,7 @@ type Published struct {
 	Snapshot v1alpha1.Snapshot
 	// Queues has parents before their children. Workloads and Holders are sorted from oldest to newest.
 	Queues    []v1alpha1.Queue
+	Cluster   []v1alpha1.Total
 	Workloads []v1alpha1.Workload
 	Holders   []v1alpha1.Holder
 }

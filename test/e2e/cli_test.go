@@ -46,6 +46,7 @@ var _ = Describe("kubectl devicequota", func() {
 			tree := devicequota("tree", queue)
 			g.Expect(tree).To(HavePrefix("QUEUE"))
 			g.Expect(tree).To(MatchRegexp(`\n`+queue+` \(2 pods run; jobs: 1 Pending, 1 Running\)\n(.*\n)* +`+f.class+` +█{20} +2 +2 +`+queue+`\n`), "%s", tree)
+			g.Expect(devicequota("tree", "-d", f.class)).To(MatchRegexp(`^CLUSTER .*\n` + f.class + ` +█+░+ +2 +\d+ +\d+ +\d+\n\nQUEUE`))
 			holders := devicequota("holders", f.class, "-n", f.namespace, "-o", "wide")
 			g.Expect(holders).To(MatchRegexp(`pod/holds-worker-[01] +`+queue+` +1 +Holds +\d+s +gpu-[01] .* gpu.example.com/gpu-[01]/gpu-\d\n`), "%s", holders)
 			explanation := devicequota("explain", "job/waits", "-n", f.namespace)

@@ -25,7 +25,22 @@ type Snapshot struct {
 type QueueList struct {
 	metav1.TypeMeta `json:",inline"`
 	Snapshot        Snapshot `json:"snapshot"`
-	Items           []Queue  `json:"items"`
+	// Cluster has what the cluster has of each DeviceClass, card, and counted resource.
+	Cluster []Total `json:"cluster,omitempty"`
+	Items   []Queue `json:"items"`
+}
+
+// Total says what the cluster has of one dimension.
+type Total struct {
+	Dimension `json:",inline"`
+	// Total is what there is, in use or not.
+	Total resource.Quantity `json:"total"`
+	// Used is what pods have, and what others take away from it: a partition of a device that is in use is used, too.
+	Used resource.Quantity `json:"used"`
+	// Free can be given to pods now. What is neither used nor free is on nodes that are closed for new pods, or has a taint.
+	Free resource.Quantity `json:"free"`
+	// LargestFree is the most that is free on one node.
+	LargestFree resource.Quantity `json:"largestFree"`
 }
 
 // Queue says how a queue stands.

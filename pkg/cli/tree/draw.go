@@ -9,13 +9,24 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/cli"
 	"github.com/devicequota/devicequota/pkg/cli/figures"
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
 // draw writes the tree.
 func draw(w io.Writer, queues *v1alpha1.QueueList, style term.Style, wide bool) error {
+	if len(queues.Cluster) > 0 {
+		if err := totals(queues.Cluster).Write(w, style); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
 	table := &term.Table{Columns: figures.Columns(wide, term.Column{Title: "QUEUE"})}
 	children := map[string][]*v1alpha1.Queue{}
 	known := map[string]bool{}
@@ -38,6 +49,21 @@ func draw(w io.Writer, queues *v1alpha1.QueueList, style term.Style, wide bool) 
 		table.Line("", "", term.Cell{Text: "Some figures may be too low: " + queues.Snapshot.Incomplete, Colour: term.Yellow})
 	}
 	return table.Write(w, style)
+}
+
+// totals returns a table of what the cluster has.
+func totals(cluster []v1alpha1.Total) *term.Table {
+	table := &term.Table{Columns: []term.Column{
+		{Title: "CLUSTER"}, {Title: "USE", Min: 8, Max: 20, Drop: 1}, {Title: "USED", Right: true}, {Title: "TOTAL", Right: true}, {Title: "FREE", Right: true},
+		{Title: "MOST FREE ON ONE NODE", Right: true},
+	}}
+	for i := range cluster {
+		t := &cluster[i]
+		text := func(amount resource.Quantity) term.Cell { return term.Cell{Text: cli.FormatAmount(t.Dimension, amount)} }
+		bar := term.Bar{Used: t.Used.AsApproximateFloat64(), Whole: t.Total.AsApproximateFloat64(), Mark: -1}
+		table.Row(term.Cell{Text: t.Dimension.String()}, term.Cell{Draw: bar.Draw, Colour: term.Green}, text(t.Used), text(t.Total), text(t.Free), text(t.LargestFree))
+	}
+	return table
 }
 
 // painter draws queues into a table.

@@ -34,7 +34,13 @@ func (s selection) of(queues *v1alpha1.QueueList) (*v1alpha1.QueueList, error) {
 	if s.queue != "" && len(selected.Items) == 0 {
 		return nil, fmt.Errorf("queue %q does not exist, or the scheduler has not read it yet: see kubectl get queues", s.queue)
 	}
+	selected.Cluster = nil
 	limited := s.limited(selected.Items)
+	for _, total := range queues.Cluster {
+		if s.queue == "" && s.wants(total.Dimension) && (s.all || len(s.dimensions) > 0 || limited[place{"", total.Dimension}]) {
+			selected.Cluster = append(selected.Cluster, total)
+		}
+	}
 	for i := range selected.Items {
 		queue := &selected.Items[i]
 		queue.Figures = slices.DeleteFunc(slices.Clone(queue.Figures), func(f v1alpha1.Figures) bool {

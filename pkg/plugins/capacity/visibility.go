@@ -34,7 +34,7 @@ func (p *Plugins) Answer(ssn *framework.Session) {
 func (p *plugin) explainer() *explain.Session {
 	return &explain.Session{
 		Volcano: p.session, Snapshot: p.snapshot, Checks: p.checks, Placements: p.placements, Elastic: p.elastic, Report: p.cache.report,
-		Described: p.described(), Fleet: p.cards.Fleet, Pods: p.pods, VolcanoJobs: p.cache.jobs, Outsiders: p.cache.outsiders,
+		Described: p.described(), Pods: p.pods, VolcanoJobs: p.cache.jobs, Outsiders: p.cache.outsiders,
 	}
 }
 
@@ -42,7 +42,9 @@ func (p *plugin) explainer() *explain.Session {
 func (p *plugin) tellAskers() {
 	publisher := p.cache.publisher
 	if publisher.HistoryDue() {
-		publisher.Record(p.described().Allocated())
+		described := p.described()
+		publisher.Record(described.Allocated())
+		p.cache.report.Totals(described.Totals())
 	}
 	if publisher.Wanted() {
 		publisher.Publish(p.described().Published())
@@ -53,6 +55,10 @@ func (p *plugin) tellAskers() {
 func (p *plugin) described() *describe.Session {
 	described := &describe.Session{
 		Snapshot: p.snapshot, Report: p.cache.report, Promised: p.placements.Promised, Time: p.cache.clock.Now(), ID: p.session.UID, Outsiders: p.cache.outsiders,
+		Places: describe.Places{Nodes: p.session.NodeList, Fleet: p.cards.Fleet},
+	}
+	if p.placements.Devices != nil {
+		described.Places.Devices = p.placements.Devices.Supplies
 	}
 	if missing := p.checks.NotReady(); missing != nil {
 		described.Incomplete = missing.Message()

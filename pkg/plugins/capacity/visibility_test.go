@@ -72,6 +72,14 @@ func TestWhatIsToldIsWhatTheLedgerHas(t *testing.T) {
 		t.Errorf("queue team has %+v", team)
 	}
 
+	var totals []string
+	for _, t := range described.Totals() {
+		totals = append(totals, fmt.Sprintf("%s: %s of %s used, %s free, %s on one node", t.Dimension, t.Used.String(), t.Total.String(), t.Free.String(), t.LargestFree.String()))
+	}
+	if got, want := strings.Join(totals, "; "), "cpu: 1 of 8 used, 7 free, 7 on one node; memory: 0 of 8Gi used, 8Gi free, 8Gi on one node; pods: 1 of 50 used, 49 free, 49 on one node"; got != want {
+		t.Errorf("the cluster has %s, want %s", got, want)
+	}
+
 	holders, charged := described.Holders()
 	if len(holders) != 1 || holders[0].Name != "holder" || holders[0].Queue != "team" || holders[0].State != v1alpha1.Holds || holders[0].Node != "n1" || holders[0].Workload != "holder" {
 		t.Fatalf("the holders are %+v", holders)

@@ -91,7 +91,7 @@ func (s *Server) queues(w http.ResponseWriter, r *http.Request, published *visib
 		items = items[i : i+1]
 	}
 	viewer := s.newViewer(r.Context(), published)
-	told := v1alpha1.QueueList{TypeMeta: typeOf("QueueList"), Snapshot: s.signed(published.Snapshot), Items: list(viewer.queues(items))}
+	told := v1alpha1.QueueList{TypeMeta: typeOf("QueueList"), Snapshot: s.signed(published.Snapshot), Cluster: published.Cluster, Items: list(viewer.queues(items))}
 	answerViewer(w, r, viewer, told)
 }
 

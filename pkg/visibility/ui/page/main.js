@@ -12,7 +12,7 @@ const view = byId('view');
 const known = {};
 
 const drawings = {
-  queues: {needs: ['queues'], draw: () => tree(known.queues.items, shows, byId('dimension').value, (queue) => matches(queue.name), searched() !== '')},
+  queues: {needs: ['queues'], draw: () => [views.cluster(known.queues.cluster ?? [], shows), ...tree(known.queues.items, shows, byId('dimension').value, (queue) => matches(queue.name), searched() !== '')]},
   waiting: {needs: ['workloads', 'queues'], ages: true, draw: () => views.waiting(known.workloads.items, matches, explain)},
   holders: {needs: ['holders', 'queues'], ages: true, draw: () => views.holders(known.holders.items, shows, matches)},
   elasticity: {needs: ['queues'], draw: () => views.elasticity(known.queues.items, shows, matches)},
@@ -89,7 +89,7 @@ async function read() {
   const before = needs.map((need) => known[need]);
   const answers = await Promise.all(needs.map((need, i) => list(pathOf(need), before[i])));
   needs.forEach((need, i) => { known[need] = answers[i]; });
-  const changed = answers.some((answer, i) => answer.items !== before[i]?.items);
+  const changed = answers.some((answer, i) => answer.items !== before[i]?.items || JSON.stringify(answer.cluster) !== JSON.stringify(before[i]?.cluster));
   if (changed) {
     offerDimensions();
   }

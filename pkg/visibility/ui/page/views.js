@@ -6,6 +6,14 @@ import {table} from './list.js';
 
 const amountsOf = (amounts) => (amounts ?? []).map((a) => `${textOf(a, numberOf(a.amount))} ${nameOf(a)}`).join(', ');
 
+/** What the cluster has. */
+export function cluster(totals, shows) {
+  const rows = totals.filter(shows).map((t) => ({key: keyOf(t), cells: () =>
+    [nameOf(t), ...[t.used, t.total, t.free, t.largestFree].map((amount) => textOf(t, numberOf(amount)))]}));
+  return rows.length === 0 ? '' : element('div', {key: 'cluster', class: 'cluster'},
+    table('The cluster', ['', 'Used', 'Total', 'Free', 'Most free on one node'], rows));
+}
+
 /** Workloads that wait, with the reason. */
 export function waiting(workloads, matches, explain) {
   const rows = workloads.filter((w) => w.waits && matches(w.queue, w.namespace, w.owner?.name, w.name)).map((w) => ({key: w.uid, cells: () => [

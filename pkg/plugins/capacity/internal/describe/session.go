@@ -31,6 +31,7 @@ type Session struct {
 	Incomplete string
 	// Outsiders finds what waits outside the session. It is nil if Volcano's objects are not read.
 	Outsiders *snapshot.Outsiders
+	Places    Places
 }
 
 // Info says which session the answers are from.
@@ -42,7 +43,7 @@ func (s *Session) Info() v1alpha1.Snapshot {
 func (s *Session) Published() *visibility.Published {
 	holders, charged := s.Holders()
 	return &visibility.Published{
-		Snapshot: s.Info(), Queues: s.Queues(), Workloads: s.Workloads(charged, s.outsiders()), Holders: holders,
+		Snapshot: s.Info(), Queues: s.Queues(), Cluster: s.Totals(), Workloads: s.Workloads(charged, s.outsiders()), Holders: holders,
 	}
 }
 

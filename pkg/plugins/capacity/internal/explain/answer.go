@@ -17,7 +17,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
-	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
@@ -37,7 +36,6 @@ type Session struct {
 	Elastic    *elastic.Session
 	Report     *report.Reporter
 	Described  *describe.Session
-	Fleet      *card.Fleet
 	Pods       corelisters.PodLister
 	// VolcanoJobs and Outsiders are nil if Volcano's objects are not read.
 	VolcanoJobs batchlisters.JobLister

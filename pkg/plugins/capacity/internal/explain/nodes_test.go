@@ -17,6 +17,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 )
 
 func TestSuitableNodesComeFirstAndRareAnswersAreOne(t *testing.T) {
@@ -57,7 +58,7 @@ func TestRareReasonsOfPodsAreOne(t *testing.T) {
 }
 
 func TestDevicesAreCountedOnNodesAndInPools(t *testing.T) {
-	s := Supplies{Devices: func(class string) (dra.Supplies, error) {
+	s := Supplies{Places: describe.Places{Devices: func(class string) (dra.Supplies, error) {
 		if class == "unknown" {
 			return dra.Supplies{}, errors.New("not read yet")
 		}
@@ -65,7 +66,7 @@ func TestDevicesAreCountedOnNodesAndInPools(t *testing.T) {
 			OnNode: map[string]dra.Supply{"n1": {Free: 1, Total: 4}, "n2": {Free: 2, Total: 2}, "n3": {Total: 8, Tainted: 8}},
 			InPool: map[dra.PoolID]dra.Supply{{Driver: "gpu.example.com", Name: "fabric"}: {Free: 2, Total: 3, Shared: 1}},
 		}, nil
-	}}
+	}}}
 	for _, class := range []string{"unknown", "h100", "h100"} {
 		s.addDevices(class, 2)
 	}
@@ -81,13 +82,13 @@ func TestDevicesAreCountedOnNodesAndInPools(t *testing.T) {
 }
 
 func TestAnExplanationHasSomeOfManySuppliesAndPlaces(t *testing.T) {
-	s := Supplies{Devices: func(string) (dra.Supplies, error) {
+	s := Supplies{Places: describe.Places{Devices: func(string) (dra.Supplies, error) {
 		found := dra.Supplies{OnNode: map[string]dra.Supply{}}
 		for i := range 3 * MaxPlaces {
 			found.OnNode[fmt.Sprint("n", i)] = dra.Supply{Free: int64(i), Total: 100}
 		}
 		return found, nil
-	}}
+	}}}
 	for i := range 2 * maxSupplies {
 		s.addDevices(fmt.Sprint("class-", i), 1)
 	}

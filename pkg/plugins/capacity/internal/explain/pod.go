@@ -81,10 +81,7 @@ func (s *Session) suppliesFor(job *api.JobInfo, task *api.TaskInfo) []v1alpha1.S
 	if s.Checks.NotReady() != nil {
 		return nil
 	}
-	supplies := Supplies{Snapshot: s.Snapshot, Fleet: s.Fleet, Nodes: s.Volcano.NodeList}
-	if s.Placements.Devices != nil {
-		supplies.Devices = s.Placements.Devices.Supplies
-	}
+	supplies := Supplies{Snapshot: s.Snapshot, Places: s.Described.Places}
 	if task == nil {
 		return supplies.ForJob(job)
 	}

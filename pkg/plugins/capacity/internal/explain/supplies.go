@@ -14,7 +14,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
-	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -33,11 +32,7 @@ const (
 // Supplies finds the places of requested devices and cards.
 type Supplies struct {
 	Snapshot *snapshot.Snapshot
-	// Devices returns where the devices of a class are. It is nil if the scheduler does not allocate devices.
-	Devices func(class string) (dra.Supplies, error)
-	// Fleet has the cards of the nodes.
-	Fleet *card.Fleet
-	Nodes []*api.NodeInfo
+	Places   describe.Places
 
 	found []v1alpha1.Supply
 }
@@ -119,7 +114,7 @@ func (s *Supplies) ForJob(job *api.JobInfo) []v1alpha1.Supply {
 			case d.Kind == ledger.DeviceCount:
 				s.addDevices(d.Name, 0)
 			case d.Kind == ledger.Card:
-				for _, resource := range s.Fleet.ResourcesOf(d.Name) {
+				for _, resource := range s.Places.Fleet.ResourcesOf(d.Name) {
 					s.addCards(d.Name, resource, 0)
 				}
 			}
@@ -130,10 +125,10 @@ func (s *Supplies) ForJob(job *api.JobInfo) []v1alpha1.Supply {
 
 // addDevices adds the devices of a class.
 func (s *Supplies) addDevices(class string, asked int64) {
-	if s.Devices == nil || s.has(v1alpha1.Device, class) {
+	if s.Places.Devices == nil || s.has(v1alpha1.Device, class) {
 		return
 	}
-	supplies, err := s.Devices(class)
+	supplies, err := s.Places.Devices(class)
 	if err != nil {
 		klog.ErrorS(err, "Failed to count devices", "class", class)
 		return
@@ -156,8 +151,8 @@ func placeOf(place v1alpha1.Place, there dra.Supply) v1alpha1.Place {
 // addCards adds the cards that device plugins serve as a resource.
 func (s *Supplies) addCards(name string, resource corev1.ResourceName, asked int64) {
 	var places []v1alpha1.Place
-	for _, node := range s.Nodes {
-		if card, found := s.Fleet.Node(node.Name).Of(resource); !found || card != name {
+	for _, node := range s.Places.Nodes {
+		if card, found := s.Places.Fleet.Node(node.Name).Of(resource); !found || card != name {
 			continue
 		}
 		places = append(places, v1alpha1.Place{Node: node.Name, Free: countOf(node.FutureIdle(), resource), Total: countOf(node.Allocatable, resource)})

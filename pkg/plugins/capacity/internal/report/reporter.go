@@ -16,6 +16,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/queueusage"
@@ -56,6 +57,8 @@ type Reporter struct {
 	dimensions *ledger.Dimensions
 	// cards has the published number of each card in the cluster.
 	cards map[string]*big.Int
+	// totals has the dimensions of the published metrics of the cluster.
+	totals map[v1alpha1.Dimension]bool
 	// waitingPods are the published values of the metric of waiting pods.
 	waitingPods map[waitingKey]int
 }
