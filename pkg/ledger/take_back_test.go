@@ -115,6 +115,8 @@ func TestWhoMayBeEvicted(t *testing.T) {
 		{name: "not what the other one deserves", a: map[Dimension]int64{card: 4}, b: map[Dimension]int64{card: 3}, has: map[Dimension]int64{card: 2}},
 		{name: "not what the other one is guaranteed", a: map[Dimension]int64{card: 4}, has: map[Dimension]int64{card: 2}, guarantee: 3},
 		{name: "cpu goes along with a card", a: map[Dimension]int64{card: 4, cpu: 1}, has: map[Dimension]int64{card: 2, cpu: 2}, may: true},
+		{name: "not cpu that the other one deserves", a: map[Dimension]int64{card: 4}, b: map[Dimension]int64{cpu: 6}, has: map[Dimension]int64{card: 2, cpu: 2}},
+		{name: "but if both deserve it", a: map[Dimension]int64{card: 4, cpu: 4}, b: map[Dimension]int64{cpu: 6}, has: map[Dimension]int64{card: 2, cpu: 2}, may: true},
 		{name: "a card does not go along with cpu", a: map[Dimension]int64{card: 1, cpu: 4}, has: map[Dimension]int64{card: 2, cpu: 2}},
 		{name: "a card that nobody deserves does", a: map[Dimension]int64{cpu: 4}, has: map[Dimension]int64{card: 2, cpu: 2}, may: true},
 		{name: "cpu alone, if the other one keeps what it deserves", a: map[Dimension]int64{cpu: 4}, b: map[Dimension]int64{cpu: 3}, has: map[Dimension]int64{cpu: 2}},

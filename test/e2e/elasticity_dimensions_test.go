@@ -64,6 +64,18 @@ func (s *scene) sharedByTheirs(ctx context.Context, options ...podOption) {
 	s.singles(ctx, "single", theirs, 2, append(options, claiming("one"))...)
 }
 
+// deservesOf sets what a queue deserves of a class that is not the scene's.
+func deservesOf(class string, count int64) queueOption {
+	return func(q *schedulingv1beta1.Queue) {
+		q.Spec.DRA.Deserved = schedulingv1beta1.DeviceQuotas{class: {Count: count}}
+	}
+}
+
+// deservesAmount sets what a queue deserves of a resource.
+func deservesAmount(name corev1.ResourceName, quantity string) queueOption {
+	return func(q *schedulingv1beta1.Queue) { q.Spec.Deserved = amount(name, quantity) }
+}
+
 // dimensionScenarios are about cards, mixed requests, and shared claims.
 var dimensionScenarios = []scenario{
 	{
@@ -98,6 +110,50 @@ var dimensionScenarios = []scenario{
 		},
 		// Without the larger pod, the queue would hold less cpu than it deserves.
 		want: outcome{evicted: tally{"device": 1, "cores": 1}, running: tally{"device": 3, "many-cores": 1, "ours": 1}},
+	},
+	{
+		name: "a right to a device is none to the cpu that another queue deserves",
+		given: func(ctx context.Context, s *scene) {
+			s.h100s(ctx, "n", 4) // 64 cores
+			organization := s.team(ctx, "organization", "root")
+			s.team(ctx, "ours", organization, s.deserves(1))
+			theirs := s.team(ctx, "theirs", organization, deservesAmount(corev1.ResourceCPU, "64"))
+			s.singles(ctx, "theirs", theirs, 4, claiming("one"), requests(corev1.ResourceCPU, "16"))
+		},
+		when: func(ctx context.Context, s *scene) {
+			s.singles(ctx, "ours", s.name("ours"), 1, claiming("one"), requests(corev1.ResourceCPU, "64"))
+		},
+		want: outcome{evicted: tally{}, running: tally{"theirs": 4}},
+	},
+	{
+		name: "a right to a device of a general class is none to a special device that another queue deserves",
+		given: func(ctx context.Context, s *scene) {
+			s.h100s(ctx, "special", 2)
+			s.node(ctx, "general", devices(2, "a100", nil)...)
+			any := s.name("any")
+			createClass(ctx, any, fmt.Sprintf("device.driver == %q", s.driver()))
+			s.template(ctx, "any", exactly(any, 1))
+			organization := s.team(ctx, "organization", "root")
+			s.team(ctx, "ours", organization, deservesOf(any, 2))
+			theirs := s.team(ctx, "theirs", organization, s.deserves(2))
+			s.singles(ctx, "special", theirs, 2, claiming("one"))
+			s.singles(ctx, "general", theirs, 2, claiming("any"), s.onNode("general"))
+		},
+		when: func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 2, claiming("any")) },
+		want: outcome{evicted: tally{"general": 2}, running: tally{"special": 2, "ours": 2}},
+	},
+	{
+		name: "what a queue deserves by the name of an extended resource is not taken by the name of its class",
+		given: func(ctx context.Context, s *scene) {
+			class := s.model(ctx, "l4", offering(s.gpu()))
+			s.node(ctx, "n", devices(4, "l4", nil)...)
+			s.template(ctx, "l4", exactly(class, 2))
+			organization := s.team(ctx, "organization", "root")
+			s.team(ctx, "ours", organization, deservesOf(class, 2))
+			s.singles(ctx, "theirs", s.team(ctx, "theirs", organization, deservesAmount(s.gpu(), "4")), 4, requests(s.gpu(), "1"))
+		},
+		when: func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 1, claiming("l4")) },
+		want: outcome{evicted: tally{}, running: tally{"theirs": 4}},
 	},
 	{
 		name:  "two pods that share a claim are both evicted for its devices",

@@ -59,7 +59,9 @@ func totals(cluster []v1alpha1.Total) *term.Table {
 	}}
 	for i := range cluster {
 		t := &cluster[i]
-		text := func(amount resource.Quantity) term.Cell { return term.Cell{Text: cli.FormatAmount(t.Dimension, amount)} }
+		text := func(amount resource.Quantity) term.Cell {
+			return term.Cell{Text: cli.FormatAmount(t.Dimension, amount)}
+		}
 		bar := term.Bar{Used: t.Used.AsApproximateFloat64(), Whole: t.Total.AsApproximateFloat64(), Mark: -1}
 		table.Row(term.Cell{Text: t.Dimension.String()}, term.Cell{Draw: bar.Draw, Colour: term.Green}, text(t.Used), text(t.Total), text(t.Free), text(t.LargestFree))
 	}

@@ -126,9 +126,14 @@ func (m *model) mayTakeBack(victim int, gone podSet, places []int) bool {
 				return false
 			}
 		}
+		keeps := m.keepsTarget(queue, d, gone)
+		if d == device && !keeps {
+			return false
+		}
 		if asked[d] > 0 && (m.lacksQuota(d, 0) || m.freesWhereShort(victim, d, gone, places)) {
-			may := m.mayTake(queue, d, gone, asked[d])
-			if !may && d == device && m.settled(queue) {
+			right := m.mayTake(queue, d, gone, asked[d])
+			may := keeps && right
+			if !may && d == device && m.settled(queue) || !keeps && !right {
 				return false
 			}
 			justified = justified || may
@@ -162,12 +167,17 @@ func (m *model) mayTake(from, d int, gone podSet, asked int) bool {
 			return false
 		}
 	}
+	return set
+}
+
+// keepsTarget reports whether a queue that loses pods still holds what it deserves.
+func (m *model) keepsTarget(from, d int, gone podSet) bool {
 	for _, q := range m.branch(from, m.asking.queue) {
 		if target, set := m.target(q, d); set && m.used(q, gone)[d] < target {
 			return false
 		}
 	}
-	return set
+	return true
 }
 
 // modelCost is the cost of victims.

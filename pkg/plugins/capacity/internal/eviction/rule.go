@@ -5,6 +5,8 @@ package eviction
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -39,7 +41,19 @@ func (r Rule) justified(a *preemptor, books *ledger.Ledger, u *unit, short ledge
 	if r == Preempt {
 		return slices.ContainsFunc(short, u.freesSome)
 	}
-	return books.MayEvict(a.queue, u.frees, short, u.queues...)
+	return books.MayEvict(a.queue, u.frees, short, u.queues...) && !slices.ContainsFunc(u.frees, func(e ledger.Entry) bool {
+		return e.Amount.Sign() > 0 && a.areDevices(e.Dimension) && slices.ContainsFunc(u.queues, func(v ledger.QueueID) bool { return !books.KeepsTarget(v, a.queue, e.Dimension) })
+	})
+}
+
+// areDevices reports whether a resource stands for devices: the ledger takes it for one that goes along with devices.
+func (a *preemptor) areDevices(o ledger.Ordinal) bool {
+	d := a.Snapshot.Dimensions.Dimension(o)
+	if d.Kind != ledger.Resource {
+		return false
+	}
+	_, devices := a.Snapshot.Catalog.Extended(corev1.ResourceName(d.Name))
+	return devices
 }
 
 // freesSome reports whether the unit frees some of a dimension.
