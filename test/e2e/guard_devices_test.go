@@ -113,8 +113,15 @@ func guardOfDevices() {
 			existing: workloads["Deployment"](template("", forVolcanos)), patch: "metadata: {annotations: {scheduling.volcano.sh/group-min-member: '100000'}}"})),
 		Entry("a Deployment whose PodGroup needs some", everybody(attempt{
 			existing: workloads["Deployment"](template("", forVolcanos)), patch: "metadata: {annotations: {scheduling.volcano.sh/group-min-member: '99999'}}"})),
-		Entry("a pod of many resources", nobodyBut("or resources in a container", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, resources: {limits: {"+
+		Entry("a pod of many resources", nobodyBut("or 512 requests and limits", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, resources: {limits: {"+
 			strings.Join(numbered("example.com/r%d: 1", 257), ", ")+"}}}]"))})),
+		Entry("a pod of many resources in several containers", nobodyBut("or 512 requests and limits", attempt{create: asPod(template("", forVolcanos+many("initContainers",
+			"{name: c%d, image: i, resources: {limits: {"+strings.Join(numbered("example.com/r%%[1]d%d: 1", 4), ", ")+"}}}", 65)))})),
+		Entry("a pod with an affinity to many fields", nobodyBut("more than 16 expressions or fields", attempt{create: asPod(template("",
+			forVolcanos+"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{"+many("matchFields", "{key: metadata.name, operator: NotIn, values: [n%d]}", 17)+"}]}}}"))})),
+		Entry("a Deployment whose pods keep away from those with other labels", nobodyBut(slowing, attempt{create: workloads["Deployment"](template("",
+			forVolcanos+"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: k, labelSelector: {}, "+many("mismatchLabelKeys", "l%d", 17)+"}}]}}"))})),
+		Entry("a pod for another scheduler with an affinity to many labels", nobodyBut(slowing, attempt{create: asPod(template("", preferring(17)))})),
 		Entry("a pod of many host ports", nobodyBut("hostPorts", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %[1]d1, hostPort: %[1]d1}", 257)+"}]"))})),
 		Entry("a pod of many ports and some volumes", everybody(attempt{create: asPod(template("", forVolcanos+many("volumes", "{name: v%d, emptyDir: {}}", 200)+
 			", initContainers: [{name: c, image: i, "+many("ports", "{containerPort: %d1}", 257)+"}]"))})),

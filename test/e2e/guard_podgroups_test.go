@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,6 +26,8 @@ func guardOfPodGroups() {
 		Entry("the queue of a PodGroup, by a server-side apply", intoTeam(attempt{existing: podGroup("default", ""), apply: podGroup("team-a", "")})),
 		Entry("the queue of a PodGroup, which another user may use", nobodyBut("may not move PodGroup existing from queue team-a to default",
 			attempt{existing: podGroup("team-a", ""), patch: "spec: {queue: default}"})),
+		Entry("conditions of a new PodGroup", nobodyBut("may not create PodGroup attempt with a status", attempt{create: podGroup("default", "status: {phase: Pending, conditions: [{}]}")})),
+		Entry("many resources", nobodyBut("more than 64 entries in minResources", attempt{create: podGroup("default, minResources: {"+strings.Join(numbered("example.com/r%d: 1", 65), ", ")+"}", "")})),
 		Entry("the status of a new PodGroup", nobodyBut("may not create PodGroup attempt with a status", attempt{create: podGroup("default", "status: {phase: Inqueue}")})),
 		Entry("the status of a PodGroup", nobodyBut("may not change the status of PodGroup existing",
 			attempt{existing: podGroup("default", ""), patch: "status: {phase: Unknown, running: 7}"})),
