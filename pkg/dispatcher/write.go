@@ -5,6 +5,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -141,9 +142,11 @@ func (d *Dispatcher) patch(ctx context.Context, until time.Time, rb *workv1alpha
 	return d.cache.Patch(ctx, rb, patch)
 }
 
-// refused reports whether the API server has certainly rejected a request.
+// refused reports whether the API server has certainly rejected a request. If an object is too large for etcd, the API server does not say so by
+// the kind of the error.
 func refused(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
+	return apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcdserver: request is too large") ||
+		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
 }
 
 // readBack updates the cache with the result of a patch. It returns when the API server has answered or ctx has ended.

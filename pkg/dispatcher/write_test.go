@@ -84,6 +84,7 @@ func TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone(t *testing.T) {
 
 var (
 	errLost     = errors.New("connection reset by peer")
+	errTooLarge = apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
 	errConflict = apierrors.NewConflict(workv1alpha2.Resource("resourcebindings"), "train-job", errors.New("it has changed"))
 )
 
@@ -96,6 +97,7 @@ func TestAPatchWithoutAnAnswerIsSentAgainUntilItsFateIsKnown(t *testing.T) {
 	}{
 		{"accepted at once", nil, 1, nil},
 		{"refused at once", []error{errConflict}, 1, errConflict},
+		{"too large for etcd", []error{errTooLarge}, 1, errTooLarge},
 		{"the answer is lost and it was not accepted", []error{errLost, errLost}, 3, nil},
 		{"the answer is lost and it was accepted", []error{errLost, errConflict}, 2, errConflict},
 	} {

@@ -129,6 +129,37 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		Expect(walk.try(ctx, writer, label("null"))).To(Succeed())
 	})
 
+	It("know whose pods there are: users cannot let controllers in clusters take over pods, or objects those of controllers", func(ctx context.Context) {
+		f := newFixture(ctx)
+		f.guard(ctx)
+		letWrite(ctx, writer, karmadas)
+		walk := &trustWalk{fixture: f}
+		queue := f.queue(ctx, "team", "root", capable(cores("2")))
+		f.letUse(ctx, writer, queue)
+		pod := func(labels string) write {
+			return f.creating(`{apiVersion: v1, kind: Pod, metadata: {name: forged, labels: {` + labels + `}, annotations: {scheduling.volcano.sh/queue-name: ` + queue + `}}, spec: {containers: [{name: main, image: main}]}}`)
+		}
+		no := MatchError(ContainSubstring("taken over by a controller"))
+		for _, label := range []string{"pod-template-hash: x", "controller-uid: x", "batch.kubernetes.io/controller-uid: x"} {
+			Eventually(func() error { return walk.try(ctx, writer, pod(label)) }).WithContext(ctx).Should(no, label)
+			Expect(walk.try(ctx, karmadas, pod(label))).To(Succeed(), label)
+		}
+		Expect(walk.try(ctx, writer, pod("app: web"))).To(Succeed())
+		job := func(annotations, spec string) write {
+			return f.creating(`{apiVersion: batch/v1, kind: Job, metadata: {name: forged, annotations: {scheduling.volcano.sh/queue-name: ` + queue + annotations + `}}, spec: {` + spec +
+				`template: {metadata: {labels: {app: web}}, spec: {restartPolicy: Never, containers: [{name: main, image: main}]}}}}`)
+		}
+		Expect(walk.try(ctx, writer, job("", "manualSelector: true, selector: {matchLabels: {app: web}}, "))).To(no)
+		overwrites := job(", work.karmada.io/conflict-resolution: overwrite", "")
+		Expect(walk.try(ctx, writer, overwrites)).To(MatchError(ContainSubstring("may not let Job forged overwrite what is in a cluster")))
+		Expect(walk.try(ctx, karmadas, overwrites)).To(Succeed())
+		Expect(walk.try(ctx, writer, job(", work.karmada.io/conflict-resolution: abort", ""))).To(Succeed())
+		policy := f.creating(`{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: forged}, spec: {conflictResolution: Overwrite, resourceSelectors: [{apiVersion: batch/v1, kind: Job}]}}`)
+		policy.resource.Resource = "propagationpolicies"
+		Expect(walk.try(ctx, writer, policy)).To(MatchError(ContainSubstring("may not let a policy overwrite")))
+		Expect(walk.try(ctx, karmadas, policy)).To(Succeed())
+	})
+
 	It("know how many replicas there are: users cannot say that Karmada propagates their autoscalers", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.guard(ctx)

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
@@ -14,11 +17,17 @@ func TestAnnotationsOfOthersLeaveRoom(t *testing.T) {
 	placed := func(bytes int) option {
 		return annotated("policy.karmada.io/applied-placement", strings.Repeat("x", bytes))
 	}
+	selecting := func(bytes int) option {
+		return func(rb *workv1alpha2.ResourceBinding) {
+			rb.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{strings.Repeat("x", bytes)}}}
+		}
+	}
 	const long, user = 200 << 10, "system:karmada:scheduler"
 	const refused = "ResourceBinding team/web-deployment: its annotations have 204871 bytes, and may have 131072 besides those of vc-dispatcher"
 	for _, c := range []bindingCase{
 		{name: "what was granted room", old: newBinding(granting), asked: newBinding(granting, placed(long)), message: refused},
 		{name: "what waits", old: newBinding(held(waiting)), asked: newBinding(held(waiting), placed(long)), message: refused},
+		{name: "what names many clusters", old: newBinding(granting), asked: newBinding(granting, selecting(maxSpec)), message: "and may have 786432. Karmada writes the placement"},
 		{name: "a short placement", old: newBinding(granting), asked: newBinding(granting, placed(1000)), want: newBinding(granting, placed(1000))},
 		{name: "what was as long before", old: newBinding(granting, placed(long)), asked: newBinding(granting, placed(long), on("m1", 2)), want: newBinding(granting, placed(long), on("m1", 2))},
 	} {

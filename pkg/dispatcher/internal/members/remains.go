@@ -23,8 +23,9 @@ import (
 )
 
 const (
-	// lookers is the number of concurrent requests to members.
-	lookers = 8
+	// lookers is the number of concurrent requests to members. At most maxLooks looks of one namespace are under way or wait for one of them, so
+	// that no team has all.
+	lookers, maxLooks = 8, 16
 	// lookTakes is the time limit for the answer of a member.
 	lookTakes = 5 * time.Second
 	// lookAgain and lookAgainLimit bound how long an answer is used while a workload waits. The time doubles with each answer.
@@ -59,6 +60,9 @@ type Remains struct {
 	answers map[question]*answer
 	surveys map[string]*survey
 	round   uint64
+	// looks counts the looks under way, by namespace. missed is the last round in which a workload of the namespace that was never looked for got no turn.
+	looks  map[string]int
+	missed map[string]uint64
 }
 
 // Client reads objects of a member.
@@ -107,6 +111,7 @@ func (r *Remains) Start(ctx context.Context) {
 	r.ctx, r.stop = context.WithCancel(ctx)
 	r.slots = make(chan struct{}, lookers)
 	r.clients, r.answers, r.surveys = map[string]remoteClient{}, map[question]*answer{}, map[string]*survey{}
+	r.looks, r.missed = map[string]int{}, map[string]uint64{}
 	if r.Connect == nil {
 		r.Connect = connect
 	}
@@ -147,8 +152,9 @@ func (r *Remains) Of(w *framework.Workload, cluster string, after time.Time) fra
 	if !known {
 		a.wait = 0
 	}
-	if !a.looks && (!known || now.After(a.again)) {
+	if !a.looks && (!known || now.After(a.again)) && r.hasTurn(w.Binding.Spec.Resource.Namespace, known) {
 		a.looks = true
+		r.looks[w.Binding.Spec.Resource.Namespace]++
 		a.wait = min(max(lookAgain, 2*a.wait), lookAgainLimit)
 		ref, id := w.Binding.Spec.Resource, w.Binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 		r.looking.Go(func() {
@@ -161,8 +167,27 @@ func (r *Remains) Of(w *framework.Workload, cluster string, after time.Time) fra
 	left := a.left
 	if !a.looks {
 		left.Again = a.again
+		if now.After(a.again) {
+			left.Again = now.Add(lookAgain)
+		}
 	}
 	return left
+}
+
+// hasTurn reports whether a namespace may look for another workload. Those that were never looked for come before others.
+func (r *Remains) hasTurn(namespace string, known bool) bool {
+	missed, some := r.missed[namespace]
+	switch {
+	case r.looks[namespace] >= maxLooks:
+		if !known {
+			r.missed[namespace] = r.round
+		}
+		return false
+	case known && some && missed+1 >= r.round:
+		return false
+	default:
+		return true
+	}
 }
 
 // look asks a member and records the answer. The last successful answer counts while the member does not answer.
@@ -179,6 +204,10 @@ func (r *Remains) look(a *answer, cluster string, s subject) {
 		a.left, a.asked = left, asked
 	}
 	a.looks, a.again = false, time.Now().Add(a.wait)
+	if r.looks[s.namespace]--; r.looks[s.namespace] == 0 {
+		delete(r.looks, s.namespace)
+		delete(r.missed, s.namespace)
+	}
 	r.mu.Unlock()
 	if r.ctx.Err() == nil {
 		r.Changed()
