@@ -11,6 +11,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -217,6 +218,9 @@ func (c *Counter) variant(base *Pod, served []corev1.ResourceName) *Pod {
 		v.own[0] = &v.Resources
 		if len(served) > 0 {
 			v.variantOf.claim, v.variantOf.err = dra.ExtendedClaim(base.Object, served, c.serving.class)
+			if more := c.unrequested(base.Object, v.variantOf.claim); len(more) > 0 {
+				v.Resources = ledger.MakePart(Sum(slices.Clone(base.Resources.Amounts()), more))
+			}
 		}
 		if base.extended.variants == nil {
 			base.extended.variants = map[string]*Pod{}
@@ -226,6 +230,29 @@ func (c *Counter) variant(base *Pod, served []corev1.ResourceName) *Pod {
 	v.Queue, v.InLedger = base.Queue, base.InLedger
 	c.count(v)
 	return v
+}
+
+// unrequested returns what a claim for extended resources has of them beyond the effective requests of the pod: containers that do not run at
+// the same time may have devices of their own. Otherwise, a queue could have more than its capability of a resource.
+func (c *Counter) unrequested(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ledger.Amounts {
+	if claim == nil {
+		return nil
+	}
+	resources, effective, more := dra.ExtendedResources(pod, claim), requests.OfPod(pod), map[corev1.ResourceName]float64{}
+	for i := range claim.Spec.Devices.Requests {
+		if request := &claim.Spec.Devices.Requests[i]; request.Exactly != nil {
+			more[resources[request.Name]] += 1000 * float64(request.Exactly.Count)
+		}
+	}
+	for name := range more {
+		requested := effective[name]
+		more[name] = max(0, more[name]-float64(requested.MilliValue()))
+	}
+	amounts, err := c.Resources.Requested(Values{Scalars: more})
+	if err != nil {
+		return nil // then the requests of the pod cannot be counted either
+	}
+	return amounts
 }
 
 // claimsOf returns the demand of the claims of a pod or variant, including the claim for its extended resources. The error is

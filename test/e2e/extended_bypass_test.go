@@ -69,6 +69,22 @@ var _ = Describe("The quota of an extended resource holds although a user", func
 		expectAllocated(ctx, queue, class+"/count", 3)
 	})
 
+	It("asks for devices in an init container and in several containers, so that the pod has more than its effective request", func(ctx context.Context) {
+		only := f.atMostOf(ctx, "only", "root", f.gpu(), 2, nil)
+		f.pod(ctx, "p", only, func(spec *corev1.PodSpec) {
+			spec.InitContainers = []corev1.Container{{Name: "init", Image: spec.Containers[0].Image}}
+			spec.Containers = append(spec.Containers, corev1.Container{Name: "second", Image: spec.Containers[0].Image})
+			ask(&spec.InitContainers[0], f.gpu(), 2)
+			ask(&spec.Containers[0], f.gpu(), 1)
+			ask(&spec.Containers[1], f.gpu(), 1)
+		})
+		f.expectPodExplained(ctx, "p", ContainSubstring(insufficient(only, string(f.gpu()), 4, 4, 2)))
+		setCapability(ctx, only, f.gpu(), 4)
+		f.expectPodRuns(ctx, "p")
+		Expect(f.extendedClaim(ctx, f.getPod(ctx, "p")).Status.Allocation.Devices.Results).To(HaveLen(4))
+		expectCharge(ctx, only, f.gpu(), 4)
+	})
+
 	It("makes an extended claim for a waiting pod that asks for more devices than the pod", func(ctx context.Context) {
 		setCapability(ctx, queue, f.gpu(), 0)
 		pod := f.pod(ctx, "greedy", queue, needing(f.gpu(), 1))
