@@ -3,10 +3,12 @@
 package lint
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/problems"
@@ -34,6 +36,7 @@ func (w *world) checkQueues() {
 	}
 	maps.Copy(w.problems, finder.Find(slices.Sorted(maps.Keys(w.queues))).Problems)
 	w.findClassProblems()
+	w.findLostQuotas()
 	for problem, message := range w.problems {
 		if problem.Reason == problems.UnknownCardReason && !w.Known[Nodes] || w.queues[problem.Queue] == nil {
 			continue
@@ -50,6 +53,19 @@ func (w *world) queueNamed(name string) *find.Queue {
 		return queue
 	}
 	return &find.Queue{Name: name}
+}
+
+// findLostQuotas finds queues without spec.dra of which the scheduler has noted one.
+func (w *world) findLostQuotas() {
+	for name, queue := range w.queues {
+		var last struct {
+			DRA *schedulingv1beta1.DRAQuota `json:"dra"`
+		}
+		noted := json.Unmarshal([]byte(queue.Object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation]), &last) == nil
+		if noted && last.DRA != nil && queue.Object.Spec.DRA == nil {
+			w.problems.QuotaLost(name)
+		}
+	}
 }
 
 // fieldOf returns the most likely place of a problem in a queue.

@@ -50,6 +50,7 @@ var Rules = []Rule{
 	{problems.QueueMisplacedReason, Error, "a queue has no place in the tree: its parent does not exist, or it is its own ancestor", "Change spec.parent, or create the parent."},
 	{problems.QueueNotLeafReason, Error, "a queue has both jobs and queues below it, so that its jobs are not scheduled", "Move the jobs to a queue that has no children."},
 	{problems.QuotaNotReadReason, Error, "a quota of devices or cards cannot be read", "Correct what the message names."},
+	{problems.QuotaFieldMissingReason, Error, "a queue has lost spec.dra, because the Queue CRD in the cluster lacks the field", "Apply config/crd/scheduling.volcano.sh_queues.yaml again."},
 	{problems.GuaranteeNotCoveredReason, Error, "the guarantees of siblings add up to more than there is above them", "Lower guarantees, or add nodes."},
 	{problems.ClassInCapabilityReason, Error, "a DeviceClass is listed among resources, where it limits nothing", "List the class in spec.dra."},
 	{problems.UnknownDeviceClassReason, Error, "a quota lists a DeviceClass that does not exist", "Correct the name, or create the DeviceClass."},

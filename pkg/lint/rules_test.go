@@ -94,6 +94,7 @@ var faults = []struct{ rule, manifests, says string }{
 	{"ClassesOverlap", class("gpu", "{}") + class("any", "{}") + slice + queue("a", "{dra: "+oneGPU+"}"), "devices of class gpu belong to any, too"},
 	{"InvalidDeviceClass", class("gpu", selector("no CEL")) + queue("a", "{dra: "+oneGPU+"}"), "The queue limits class gpu, but the scheduler cannot evaluate the selectors"},
 	{"ReclaimNotConfigured", conf("allocate", capacity, predicates) + queue("a", "{deserved: {cpu: 1}}"), "does not have the action reclaim"},
+	{"QuotaFieldMissing", annotated("a", `{volcano.sh/last-valid-quota: '{"uid": "u", "generation": 1, "dra": {"capability": {"gpu": {"count": 2}}}}'}`, ""), "apply config/crd/scheduling.volcano.sh_queues.yaml again"},
 	{"ReclaimIgnoresDeserved", conf(all, "{name: gang}", "{name: capacity, enableHierarchy: true}, "+predicates) + queue("a", "{deserved: {cpu: 1}}"), "put them into one tier"},
 	{"DeservedOutOfReach", queue("p", "{capability: {cpu: 2}}") + queue("a", "{parent: p, deserved: {cpu: 3}}"), "The queue deserves <3> of cpu, but the queues above it and the guarantees beside it leave it at most <2>"},
 	{"DeservedOvercommitted", queue("p", "{capability: {cpu: 4}}") + queue("a", "{parent: p, deserved: {cpu: 3}}") + queue("b", "{parent: p, deserved: {cpu: 3}}"), "deserve <6> of cpu together, but there is only <4>"},
@@ -164,7 +165,7 @@ func TestEachRuleFindsItsFault(t *testing.T) {
 
 // exempt are reasons of events about the state of a running cluster, which manifests do not show.
 var exempt = map[string]string{
-	"QuotaFieldMissing": "the CRD in the cluster", "QuotaRemovalUnconfirmed": "history", "QuotaNotSaved": "permissions of the scheduler",
+	"QuotaRemovalUnconfirmed": "history", "QuotaNotSaved": "permissions of the scheduler",
 	"QuotaRestored": "no problem", "CannotReclaim": "what others hold", "ChargedToRoot": "a pod that runs", "Reclaimed": "an eviction", "Preempted": "an eviction",
 	"DeviceAllocatedTwice": "allocations", "DevicesNotReady": "allocations", "InsufficientDevices": "what is free", "BindingConditionsPending": "allocations",
 }

@@ -13,6 +13,13 @@ func (ps Problems) QuotaFieldMissing(queue string) {
 	ps.add(queue, QuotaFieldMissingReason, "The Queue CRD in the cluster has no field spec.dra, so that the queue's quota of devices cannot be read: apply config/crd/scheduling.volcano.sh_queues.yaml again; until then, its last valid quota holds")
 }
 
+// QuotaLost adds that a queue has no spec.dra, although the scheduler's annotation has one. Whoever reads only objects cannot tell whether the CRD
+// lacks the field.
+func (ps Problems) QuotaLost(queue string) {
+	ps.add(queue, QuotaFieldMissingReason, fmt.Sprintf("The queue has no spec.dra, and the annotation %s has one: unless it was removed just now, the Queue CRD in the "+
+		"cluster has lost the field: apply config/crd/scheduling.volcano.sh_queues.yaml again; until then, the last valid quota holds", schedulingv1beta1.LastValidQuotaAnnotation))
+}
+
 // QuotaBeingRestored adds that spec.dra of a queue was lost, and that the CRD has the field again.
 func (ps Problems) QuotaBeingRestored(queue string) {
 	ps.add(queue, QuotaFieldMissingReason, "The queue's spec.dra is missing because the Queue CRD in the cluster did not have the field for a time: the scheduler restores it; until then, its last valid quota holds")
