@@ -87,7 +87,7 @@ var dashboardRows = []panelRow{
 	}},
 	{"Cluster", 3, []panel{
 		{title: "In use", about: "The part of the cluster that pods have.", unit: "percentunit", queries: []query{
-			{latest("kind, dimension", metric.ClusterUsed, "") + " / " + latest("kind, dimension", metric.ClusterTotal, ""), "{{dimension}}"},
+			{latest("kind, dimension", metric.ClusterUsed, "") + " / " + latest("kind, dimension", metric.ClusterCapacity, ""), "{{dimension}}"},
 		}},
 		{title: "Free devices and cards", unit: "none", queries: []query{{latest("dimension", metric.ClusterFree, notResource), "{{dimension}}"}}},
 		{title: "Most free on one node", about: "A pod that asks for more waits, although more is free in the cluster.", unit: "none",

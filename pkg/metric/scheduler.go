@@ -59,7 +59,7 @@ var (
 		Name: volcano + "cluster_cards", Type: Gauge, Labels: []string{"card"}, Unit: "cards",
 		Help: "Cards that the nodes of the cluster offer, by card",
 	}
-	ClusterTotal       = clusterAmount("total", "What the nodes of the cluster have, in use or not")
+	ClusterCapacity    = clusterAmount("capacity", "What the nodes of the cluster have, in use or not")
 	ClusterUsed        = clusterAmount("used", "What pods have of the cluster")
 	ClusterFree        = clusterAmount("free", "What can be given to pods now")
 	ClusterLargestFree = clusterAmount("largest_free_on_a_node", "The most that is free on one node")
@@ -108,7 +108,7 @@ func schedulerGroups() []Group {
 		{Title: "Pods that wait or are evicted", Metrics: []Metric{QueueWaitingPods, QueueEvictions, EvictionPromiseDuration}},
 		{
 			Title:   "Problems and the cluster",
-			Metrics: []Metric{QueueProblems, QuotaFieldServed, ConfigurationValid, UnattributedPods, UnattributedClaims, DevicesAllocatedTwice, ClusterCards, ClusterTotal, ClusterUsed, ClusterFree, ClusterLargestFree},
+			Metrics: []Metric{QueueProblems, QuotaFieldServed, ConfigurationValid, UnattributedPods, UnattributedClaims, DevicesAllocatedTwice, ClusterCards, ClusterCapacity, ClusterUsed, ClusterFree, ClusterLargestFree},
 		},
 		{
 			Title: "Sessions and leader", Foreign: true, Metrics: []Metric{SessionDuration, ActionDuration, PluginDuration, Leader},

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	clusterTotal       = gaugeVector(metric.ClusterTotal)
+	clusterCapacity    = gaugeVector(metric.ClusterCapacity)
 	clusterUsed        = gaugeVector(metric.ClusterUsed)
 	clusterFree        = gaugeVector(metric.ClusterFree)
 	clusterLargestFree = gaugeVector(metric.ClusterLargestFree)
@@ -26,14 +26,14 @@ func (r *Reporter) Totals(totals []v1alpha1.Total) {
 		set := func(g *prometheus.GaugeVec, amount resource.Quantity) {
 			g.WithLabelValues(string(t.Kind), t.Name).Set(amount.AsApproximateFloat64())
 		}
-		set(clusterTotal, t.Total)
+		set(clusterCapacity, t.Total)
 		set(clusterUsed, t.Used)
 		set(clusterFree, t.Free)
 		set(clusterLargestFree, t.LargestFree)
 	}
 	for d := range r.totals {
 		if !there[d] {
-			for _, g := range []*prometheus.GaugeVec{clusterTotal, clusterUsed, clusterFree, clusterLargestFree} {
+			for _, g := range []*prometheus.GaugeVec{clusterCapacity, clusterUsed, clusterFree, clusterLargestFree} {
 				g.DeleteLabelValues(string(d.Kind), d.Name)
 			}
 		}
