@@ -2,7 +2,11 @@
 
 package e2e
 
-import "context"
+import (
+	"context"
+
+	. "github.com/onsi/gomega"
+)
 
 // gangsOnBothSides creates a node of four devices. A gang of a queue that deserves two of them holds all.
 func gangsOnBothSides(minAvailable int32, options ...podOption) func(context.Context, *scene) {
@@ -36,6 +40,11 @@ var gangScenarios = []scenario{
 		given: gangsOnBothSides(2, slowly),
 		when:  gangOfTwoAsks,
 		want:  outcome{evicted: tally{"theirs": 2}, running: tally{"theirs": 2, "ours": 2}},
+		// A killed scheduler does not know what it evicted.
+		meanwhile: func(ctx context.Context, s *scene) {
+			Eventually(func() (string, error) { return tryDevicequota(ctx, "explain", "job/theirs", "-n", s.namespace) }).WithContext(ctx).
+				Should(MatchRegexp(`Last eviction\n  \d+s ago, pod theirs-worker-\d: Evicted so that pod ` + s.namespace + `/ours-worker-\d of queue <` + s.name("ours") + `> starts`))
+		},
 	},
 	{
 		name:  "an elastic gang loses nobody for a gang that needs more than what is above its minimum",

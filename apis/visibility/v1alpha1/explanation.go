@@ -37,6 +37,8 @@ type Explanation struct {
 	MoreHolders int32    `json:"moreHolders,omitempty"`
 	// Eviction says whether others would be evicted for the subject, and why not. It is nil if that is no question.
 	Eviction *Eviction `json:"eviction,omitempty"`
+	// LastEviction is the last eviction of a pod of the workload, nil if there was none since this scheduler leads.
+	LastEviction *LastEviction `json:"lastEviction,omitempty"`
 	// Pods has the explanations of the pods of a workload that wait. Pods with the same answer are one entry, and Count is
 	// how many there are.
 	Pods []PodsAnswer `json:"pods,omitempty"`
@@ -141,6 +143,15 @@ type Eviction struct {
 	Message string `json:"message"`
 	// Victims are those that would have to go.
 	Victims []Holder `json:"victims,omitempty"`
+}
+
+// LastEviction says when a pod of a workload was evicted, and why.
+type LastEviction struct {
+	Time metav1.Time `json:"time"`
+	// Pod is the name of the pod.
+	Pod string `json:"pod"`
+	// Message is that of the event on the pod, which is there for an hour only.
+	Message string `json:"message"`
 }
 
 // PodsAnswer is why some pods of a workload wait.

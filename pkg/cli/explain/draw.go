@@ -74,6 +74,10 @@ func (d *drawing) reasons(e *v1alpha1.Explanation) {
 		}
 	}
 	d.eviction(e.Eviction)
+	if last := e.LastEviction; last != nil {
+		d.title("Last eviction")
+		d.Text("  ", fmt.Sprintf("%s ago, pod %s: %s", cli.FormatAge(&last.Time, e.Snapshot.Time.Time), last.Pod, last.Message), "")
+	}
 	d.pods(e.Pods)
 }
 

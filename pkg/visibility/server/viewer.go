@@ -169,6 +169,9 @@ func (v *viewer) explanation(e *v1alpha1.Explanation) *v1alpha1.Explanation {
 		shown.Eviction.Message = v.text(shown.Eviction.Message)
 		v.holders(shown.Eviction.Victims)
 	}
+	if shown.LastEviction != nil {
+		shown.LastEviction.Message = v.text(shown.LastEviction.Message)
+	}
 	for i := range shown.Pods {
 		pods := &shown.Pods[i]
 		pods.Cause = *v.refusal(&pods.Cause)

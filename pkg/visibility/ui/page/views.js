@@ -115,6 +115,7 @@ export function explanation(e, close) {
     ...list('Nodes', (e.nodes ?? []).map((n) => `${n.count} ${n.suitable ? 'suitable' : n.message}: ${(n.nodes ?? []).join(', ')}`)),
     ...list('Devices and cards', (e.supplies ?? []).map(supply)),
     ...list('Who holds what is missing', [...(e.holders ?? []).map(named), ...(e.moreHolders ? [`and ${e.moreHolders} more`] : [])]),
+    ...list('Last eviction', e.lastEviction ? [`${age(e.lastEviction.time)} ago, pod ${e.lastEviction.pod}: ${e.lastEviction.message}`] : []),
     ...list('What would have to go', e.eviction ? [e.eviction.message, ...(e.eviction.victims ?? []).map(named)] : []),
   ].filter(Boolean);
 }

@@ -4,12 +4,14 @@ package elastic
 
 import (
 	"hash/maphash"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -26,6 +28,8 @@ type Cache struct {
 	edition int
 	// turns decides, for each rule, which jobs ask again.
 	turns map[eviction.Rule]*evictionTurns
+	// evicted has the last eviction of a pod of each PodGroup.
+	evicted map[types.UID]v1alpha1.LastEviction
 }
 
 type question struct {
@@ -58,7 +62,7 @@ const (
 // NewCache returns an empty cache.
 func NewCache() *Cache {
 	return &Cache{
-		seed: maphash.MakeSeed(), answers: map[question]answer{}, nodes: map[string]nodeState{},
+		seed: maphash.MakeSeed(), answers: map[question]answer{}, nodes: map[string]nodeState{}, evicted: map[types.UID]v1alpha1.LastEviction{},
 		turns: map[eviction.Rule]*evictionTurns{eviction.Preempt: {}, eviction.Reclaim: {}},
 	}
 }
@@ -136,9 +140,9 @@ func told(last, now *report.CannotReclaim) *report.CannotReclaim {
 	return now
 }
 
-// Forget drops the answers for jobs that are gone.
+// Forget drops the answers for jobs that are gone, and their evictions.
 func (s *Session) Forget() {
-	if len(s.Cache.answers) == 0 {
+	if len(s.Cache.answers)+len(s.Cache.evicted) == 0 {
 		return
 	}
 	if nodes := s.Cache.nodes; len(nodes) > 2*len(s.Volcano.NodeList) {
@@ -155,6 +159,7 @@ func (s *Session) Forget() {
 			delete(s.Cache.answers, asked)
 		}
 	}
+	maps.DeleteFunc(s.Cache.evicted, func(group types.UID, _ v1alpha1.LastEviction) bool { return !groups[group] })
 }
 
 // StartsNever reports whether a job without victims could not start even if all other pods were gone: too few of its pods suit any node.

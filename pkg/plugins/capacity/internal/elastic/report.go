@@ -7,6 +7,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -16,11 +17,27 @@ import (
 func (s *Session) tellEvicted(rule eviction.Rule, job *api.JobInfo, plan *eviction.Plan) {
 	for i := range plan.Victims {
 		victim := &plan.Victims[i]
-		s.Report.Evicted(victim.Pod, s.why(rule, job, victim))
+		why := s.why(rule, job, victim)
+		s.Report.Evicted(victim.Pod, why)
+		if other := s.Volcano.Jobs[victim.Job]; other != nil && other.PodGroup != nil {
+			s.Cache.evicted[other.PodGroup.UID] = v1alpha1.LastEviction{Time: metav1.NewTime(s.Clock.Now()), Pod: victim.Pod.Name, Message: why.Message()}
+		}
 	}
 	for _, task := range plan.Pods {
 		s.Nominations.Cache.Evicted(task.Pod.UID, report.Action(rule), s.Clock.Now())
 	}
+}
+
+// LastEviction returns the last eviction of a pod of a job by this process, nil if there is none.
+func (s *Session) LastEviction(job *api.JobInfo) *v1alpha1.LastEviction {
+	if job.PodGroup == nil {
+		return nil
+	}
+	last, some := s.Cache.evicted[job.PodGroup.UID]
+	if !some {
+		return nil
+	}
+	return &last
 }
 
 // why returns why a pod is evicted.

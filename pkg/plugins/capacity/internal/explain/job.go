@@ -19,7 +19,7 @@ import (
 // explainJob explains a job: the checks for its admission, and why its pods wait.
 func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	described := s.Described
-	told := &v1alpha1.Explanation{Queue: string(job.Queue), State: StateOfJob(job), Charged: described.Charged(job)}
+	told := &v1alpha1.Explanation{Queue: string(job.Queue), State: StateOfJob(job), Charged: described.Charged(job), LastEviction: s.Elastic.LastEviction(job)}
 	var checks Checks
 	if job.IsPending() {
 		needs := s.checkJob(&checks, job)
