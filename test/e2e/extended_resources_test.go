@@ -177,11 +177,11 @@ var _ = DescribeTable("The extended claim of a pod has devices for", func(ctx co
 	}),
 	Entry(nil, containers{
 		name: "init containers that need more than the container after them", init: []int64{2, 3}, main: []int64{1},
-		charged: 3,
+		charged: 4,
 	}),
 	Entry(nil, containers{
 		name: "a sidecar, which runs beside the others", init: []int64{1, 2}, sidecars: []int{0}, main: []int64{1},
-		charged: 3,
+		charged: 4,
 	}),
 )
 

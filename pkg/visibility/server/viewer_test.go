@@ -28,7 +28,8 @@ var mayTell = map[string]bool{
 	"Asked.Dimension.Kind": true, "Asked.Dimension.Name": true, "Asked.Dimension.Capacity": true,
 	"Charged.Dimension.Kind": true, "Charged.Dimension.Name": true, "Charged.Dimension.Capacity": true,
 	// Its own devices.
-	"Devices.Claim": true, "Devices.Driver": true, "Devices.Pool": true, "Devices.Device": true,
+	"LastEviction.Pod": true, // one of its own pods
+	"Devices.Claim":    true, "Devices.Driver": true, "Devices.Pool": true, "Devices.Device": true,
 	"Standings.Queue": true, "Standings.Figures.Dimension.Kind": true, "Standings.Figures.Dimension.Name": true,
 	"Standings.Figures.Dimension.Capacity": true, "Standings.Figures.LimitedBy": true,
 	"Nodes.Nodes": true, "Nodes.Free.Dimension.Kind": true, "Nodes.Free.Dimension.Name": true, "Nodes.Free.Dimension.Capacity": true,
