@@ -30,6 +30,8 @@ type fakeScheduler struct {
 	// items has what lists have, by resource.
 	items       map[string][]any
 	explanation object
+	// heads has what comes before the items of a list, by resource.
+	heads map[string]object
 	// forbidden is a path that nobody may read.
 	forbidden string
 	// sessions counts publications, and next is closed at the next one.
@@ -96,7 +98,15 @@ func (s *fakeScheduler) list(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(w, `{"kind":"List","snapshot":{"time":%q,"session":"%d"},"items":%s}`, time.Now().UTC().Format(time.RFC3339Nano), s.sessions, text)
+	head := ""
+	for field, value := range s.heads[resource] {
+		content, err := json.Marshal(value)
+		if err != nil {
+			panic(err)
+		}
+		head += fmt.Sprintf(`,%q:%s`, field, content)
+	}
+	fmt.Fprintf(w, `{"kind":"List","snapshot":{"time":%q,"session":"%d"}%s,"items":%s}`, time.Now().UTC().Format(time.RFC3339Nano), s.sessions, head, text)
 }
 
 func (s *fakeScheduler) updates(w http.ResponseWriter, r *http.Request) {

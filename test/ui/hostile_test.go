@@ -37,6 +37,7 @@ func TestNamesAndMessagesAreNeverMarkup(t *testing.T) {
 		"history": {with(dimension, object{"queue": markup, "values": []int{1, 2}})},
 	})
 	s.mu.Lock()
+	s.heads = map[string]object{"history": {"times": minutes(2)}}
 	s.explanation = object{"subject": object{"kind": markup, "namespace": markup, "name": markup}, "state": markup, "cause": refusal, "checks": []any{check},
 		"pods":  []any{object{"count": 1, "state": markup, "cause": refusal, "example": object{"name": markup}}},
 		"nodes": []any{object{"count": 1, "message": markup, "nodes": []any{markup}}}, "holders": []any{holder},

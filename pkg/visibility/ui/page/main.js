@@ -16,7 +16,7 @@ const drawings = {
   waiting: {needs: ['workloads', 'queues'], ages: true, draw: () => views.waiting(known.workloads.items, matches, explain)},
   holders: {needs: ['holders', 'queues'], ages: true, draw: () => views.holders(known.holders.items, shows, matches)},
   elasticity: {needs: ['queues'], draw: () => views.elasticity(known.queues.items, shows, matches)},
-  history: {needs: ['history', 'queues'], draw: () => views.lastHour(known.history.items, shows, matches)},
+  history: {needs: ['history', 'queues'], draw: () => views.lastHour(known.history, known.queues.items, shows, matches)},
 };
 
 const chosen = () => (location.hash.slice(1) in drawings ? location.hash.slice(1) : 'queues');

@@ -14,14 +14,34 @@ export function cluster(totals, shows) {
     table('The cluster', ['', 'Used', 'Total', 'Free', 'Most free on one node'], rows));
 }
 
-/** Workloads that wait, with the reason. */
+/** Workloads that wait, those with the same reason together. */
 export function waiting(workloads, matches, explain) {
-  const rows = workloads.filter((w) => w.waits && matches(w.queue, w.namespace, w.owner?.name, w.name)).map((w) => ({key: w.uid, cells: () => [
-    w.name || w.owner.name ? element('button', {type: 'button', onclick: () => explain(w)}, `${w.namespace}/${w.owner?.name ?? w.name}`) : `${w.namespace}/…`,
-    w.queue, age(w.created), w.waits.pods ? String(w.waits.pods) : 'all', w.waits.message,
-  ]}));
-  return rows.length === 0 ? empty('Nothing waits.') : table('Workloads that wait, the oldest first', ['Workload', 'Queue', 'Age', 'Pods', 'Why'], rows);
+  const groups = new Map();
+  for (const w of workloads.filter((one) => one.waits && matches(one.queue, one.namespace, one.owner?.name, one.name))) {
+    const reason = reasonOf(w);
+    const key = `group ${JSON.stringify([w.queue, reason])}`;
+    if (!groups.has(key)) {
+      groups.set(key, {key, queue: w.queue, reason, members: []});
+    }
+    groups.get(key).members.push(w);
+  }
+  const rows = [...groups.values()].flatMap(({key, queue, reason, members}) => [
+    {key, heading: members.length === 1 ? `1 workload waits in queue ${queue}: ${coded(members[0].waits, members[0].waits.message)}`
+      : `${members.length} workloads wait in queue ${queue}: ${reason}`},
+    ...members.map((w) => ({key: w.uid, cells: () => [
+      w.name || w.owner.name ? element('button', {type: 'button', onclick: () => explain(w)}, `${w.namespace}/${w.owner?.name ?? w.name}`) : `${w.namespace}/…`,
+      w.queue, age(w.created), w.waits.pods ? String(w.waits.pods) : 'all', w.waits.requested ?? '', w.waits.wouldBe ?? '']}))]);
+  return rows.length === 0 ? empty('Nothing waits.')
+    : table('Workloads that wait, those with the same reason together', ['Workload', 'Queue', 'Age', 'Pods', 'Asked for', 'Would be'], rows);
 }
+
+// As in kubectl devicequota waiting -o wide, the reason leaves out the numbers of the workload if a quota refuses it.
+function reasonOf({waits}) {
+  return coded(waits, !waits.dimension ? waits.message
+    : `no room for ${nameOf(waits.dimension)} in queue ${waits.queue}${waits.limit ? `, which may have ${waits.limit}` : ''}`);
+}
+
+const coded = (waits, text) => (waits.reason ? `${waits.reason}: ${text}` : text);
 
 /** Who holds what, those that have held it longest first. */
 export function holders(all, shows, matches) {
@@ -58,34 +78,52 @@ export function elasticity(queues, shows, matches) {
 function balance(e) {
   const beyond = e.allocated - e.deserved;
   const text = (number) => textOf(e.figures, number);
-  const balance = beyond > 0 ? `has borrowed ${text(beyond)}` : beyond < 0 ? `lends ${text(-beyond)}` : 'even';
-  return [e.queue, text(e.allocated), text(e.deserved), balance, e.waiting > 0 ? text(e.waiting) : ''];
+  // Who waits lends nothing: the room is only not taken yet.
+  const lends = e.waiting > 0 || e.either > 0 ? `waits, has not taken ${text(-beyond)}` : `lends ${text(-beyond)}`;
+  const balance = beyond > 0 ? `has borrowed ${text(beyond)}` : beyond < 0 ? lends : 'even';
+  return [e.queue, text(e.allocated), text(e.deserved), balance, [e.waiting > 0 && text(e.waiting), e.either > 0 && `either: ${text(e.either)}`].filter(Boolean).join(', ')];
 }
 
-/** What queues had allocated in the last hour. */
-export function lastHour(series, shows, matches) {
-  const shown = series.filter((s) => matches(s.queue) && shows(s));
+/** What queues had allocated in the last hour, with their limits of now. */
+export function lastHour({items, times}, queues, shows, matches) {
+  const shown = items.filter((s) => matches(s.queue) && shows(s));
   if (shown.length === 0) {
     return empty('There is no history yet: the scheduler keeps one value a minute.');
   }
-  return table('The last hour, one value a minute', ['Queue', 'Of', 'Now', 'Most', 'Course'], shown.map((s) => ({key: `${s.queue}/${keyOf(s)}`, cells: () => {
-    const known = s.values.filter((value) => value >= 0);
-    const text = (number) => textOf(s, number);
-    const most = Math.max(...known, 0);
-    return [s.queue, nameOf(s), text(known.at(-1) ?? 0), text(most), spark(s.values, `from ${text(known[0] ?? 0)} to ${text(known.at(-1) ?? 0)}, at most ${text(most)}`)];
-  }})));
+  const limits = new Map(queues.flatMap((queue) => (queue.figures ?? []).map((figures) => [`${queue.name}/${keyOf(figures)}`, read(figures).limit])));
+  return table('The last hour, one value a minute; a dashed line is the limit', ['Queue', 'Of', 'Now', 'Most', 'Limit', 'Course'], shown.map((s) => {
+    const key = `${s.queue}/${keyOf(s)}`;
+    return {key, cells: () => course(s, times, limits.get(key))};
+  }));
 }
 
-function spark(values, label) {
-  const most = Math.max(...values, 1);
-  const step = values.length > 1 ? 100 / (values.length - 1) : 100;
+function course(s, times, limit) {
+  const known = s.values.filter((value) => value >= 0);
+  const text = (number) => textOf(s, number);
+  const [from, now, most] = [known[0] ?? 0, known.at(-1) ?? 0, Math.max(...known, 0)];
+  const label = `from ${text(from)} to ${text(now)}, at most ${text(most)}${limit === undefined ? '' : `, limit ${text(limit)}`}`;
+  const top = Math.max(most, limit ?? 0) || 1;
+  // The label says the same to those who do not see the axes.
+  const axis = (place, words) => element('span', {class: place, 'aria-hidden': 'true'}, words);
+  return [s.queue, nameOf(s), text(now), text(most), limit === undefined ? '' : text(limit), element('div', {class: 'course'},
+    axis('top', text(top)), axis('zero', '0'), spark(s.values, times, top, limit, label), axis('from', '-60 min'), axis('to', 'now'))];
+}
+
+const hour = 3600_000;
+
+// A scheduler that has just started has no values of the whole hour: each is where its time is.
+function spark(values, times, top, limit, label) {
+  const height = (value) => (30 - (29 * value) / top).toFixed(2);
+  const end = Date.parse(times?.at(-1));
   let path = '';
   values.forEach((value, i) => {
-    if (value >= 0) {
-      path += `${path && values[i - 1] >= 0 ? 'L' : 'M'}${(i * step).toFixed(2)} ${(30 - (28 * value) / most).toFixed(2)}`;
+    const x = 100 - (100 * (end - Date.parse(times?.[i]))) / hour;
+    if (value >= 0 && x >= 0) {
+      path += `${path && values[i - 1] >= 0 ? 'L' : 'M'}${x.toFixed(2)} ${height(value)}`;
     }
   });
-  return element('svg', {class: 'spark', viewBox: '0 0 100 31', preserveAspectRatio: 'none', role: 'img', 'aria-label': label}, element('path', {d: path}));
+  return element('svg', {class: 'spark', viewBox: '0 0 100 31', preserveAspectRatio: 'none', role: 'img', 'aria-label': label},
+    limit !== undefined && element('line', {class: 'limit', x1: 0, x2: 100, y1: height(limit), y2: height(limit)}), element('path', {d: path}));
 }
 
 const empty = (text) => [element('p', {class: 'empty'}, text)];
@@ -101,14 +139,16 @@ function supply(s) {
   return [`${nameOf(s)}: ${s.free} of ${s.total} free${asked}`, places.length > 0 && element('ul', {}, places, more)];
 }
 
+const heading = (title, close) => element('div', {class: 'heading'}, element('h2', {id: 'explanation-title', tabindex: -1}, title),
+  element('button', {type: 'button', class: 'close', onclick: close}, 'Close'));
+
 /** Why something waits. */
 export function explanation(e, close) {
   const title = `${e.subject.kind} ${e.subject.namespace}/${e.subject.name}`;
   const list = (heading, entries) => (entries.length === 0 ? [] : [element('h2', {}, heading), element('ul', {}, entries.map((entry) => element('li', {}, entry)))]);
   const named = (h) => `${h.namespace}/${h.name || '…'} in queue ${h.queue}: ${amountsOf(h.charged) || amountsOf(h.shares)}${h.since ? `, for ${age(h.since)}` : ''}${h.borrows ? ', borrowed' : ''}`;
   return [
-    element('button', {type: 'button', class: 'close', onclick: close}, 'Close'),
-    element('h2', {id: 'explanation-title', tabindex: -1}, `${title}: ${e.state}`),
+    heading(`${title}: ${e.state}`, close),
     element('p', {}, e.cause ? e.cause.message : e.node ? `On node ${e.node}.` : ''),
     e.checks ? element('ul', {class: 'checks'}, e.checks.map((c) => element('li', {class: c.result}, `${signs[c.result]} ${c.name}${c.message ? `: ${c.message}` : ''}`))) : undefined,
     ...list('Pods', (e.pods ?? []).map((p) => `${p.count} × ${p.state}: ${p.cause.message}`)),
