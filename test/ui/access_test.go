@@ -3,6 +3,8 @@
 package ui
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -89,15 +91,59 @@ func TestTheTreeIsOpenedByEnterAndKeepsTheFocus(t *testing.T) {
 	}
 }
 
-func TestWhoMaySeeOneNamespaceNamesIt(t *testing.T) {
-	s := newFakeScheduler(t)
-	s.forbidden = apiPath + "holders"
-	s.publish(map[string][]any{"queues": {queue("root", "")}, "holders": {object{"kind": "Pod", "namespace": "mine", "name": "pod", "queue": "root", "state": "Holds",
-		"charged": []any{object{"kind": "Device", "name": h100, "amount": "1"}}}}})
-	b := open(t, s.url, desktopWidth, desktopHeight)
+// asked waits until the page asks for the namespace with a sentence, and has the focus there.
+func (b *tab) asked(sentence string) {
+	b.Helper()
+	b.waitFor(sentence, fmt.Sprintf("!document.getElementById('ask').hidden && document.getElementById('ask').textContent.includes(%q)", sentence))
+	if got := script[string](b, "[document.activeElement.id, document.getElementById('status').textContent, document.getElementById('problem').textContent].join('|')"); got != "namespace||" {
+		b.Errorf("focus|status|problem is %s, want that of the namespace alone", got)
+	}
+}
+
+func TestATenantIsAskedForTheNamespace(t *testing.T) {
+	_, second := jobs(t)
+	kubectl(t, "create", "serviceaccount", "tenant")
+	kubectl(t, "create", "rolebinding", "tenant", "--clusterrole=edit", "--serviceaccount=default:tenant")
+	t.Cleanup(func() { kubectlAfter(t, "delete", "serviceaccount/tenant", "rolebinding/tenant") })
+	token := strings.TrimSpace(kubectl(t, "create", "token", "tenant"))
+	b := open(t, cluster.direct+"#token="+token, desktopWidth, desktopHeight)
+	b.waitForText("ml-team")
 	b.show("holders")
-	b.waitFor("the reason", "document.getElementById('problem').textContent.includes('forbidden')")
+	b.asked("You may not see the holders of all namespaces. Enter yours.")
+	b.show("waiting")
+	b.asked("You may not see the workloads of all namespaces. Enter yours.")
+	b.run(chromedp.SendKeys("#namespace", "kube-system"+kb.Enter, chromedp.ByQuery))
+	b.asked("You may not see the workloads of namespace kube-system. Enter one of yours.")
+	script[string](b, "document.getElementById('namespace').value = ''")
+	b.run(chromedp.SendKeys("#namespace", "default"+kb.Enter, chromedp.ByQuery))
+	b.waitForText("default/" + second)
+	b.waitFor("the end of the question", "document.getElementById('ask').hidden")
+	for view, text := range map[string]string{"holders": "default/first", "history": "ml-team", "queues": "ml-team"} {
+		b.show(view)
+		b.waitForText(text)
+	}
+}
+
+func TestWhoMaySeeNoQueuesSeesANamespace(t *testing.T) {
+	s := newFakeScheduler(t)
+	for _, resource := range []string{"queues", "workloads", "holders", "history", "updates"} {
+		s.forbidden = append(s.forbidden, apiPath+resource)
+	}
+	holds := func(name string) []any {
+		return []any{object{"kind": "Pod", "namespace": "mine", "name": name, "queue": "root", "state": "Holds", "charged": []any{object{"kind": "Device", "name": h100, "amount": "1"}}}}
+	}
+	s.publish(map[string][]any{"holders": holds("pod"),
+		"workloads": {object{"namespace": "mine", "name": "job", "uid": "1", "queue": "root", "waits": object{"message": "no room"}}}})
+	b := open(t, s.url, desktopWidth, desktopHeight)
+	b.asked("You may not see the queues of the cluster.")
 	b.run(chromedp.SendKeys("#namespace", "mine"+kb.Enter, chromedp.ByQuery))
+	b.waitForText("mine/job")
+	b.show("holders")
 	b.waitForText("mine/pod")
-	b.waitFor("the end of the problem", "document.getElementById('problem').hidden")
+	b.waitFor("the views that there are", "[...document.querySelectorAll('nav a:not([hidden])')].map((link) => link.textContent).join() === 'Waiting,Holders,History'")
+	s.publish(map[string][]any{"holders": holds("newer")})
+	b.waitForText("mine/newer") // without updates, the page reads now and then
+	if got := script[string](b, "document.getElementById('status').textContent + document.getElementById('problem').textContent"); got != "" {
+		t.Errorf("the page says %q", got)
+	}
 }

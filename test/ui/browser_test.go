@@ -120,6 +120,6 @@ func (b *tab) waitForText(text string) {
 // show switches to a view.
 func (b *tab) show(view string) {
 	b.Helper()
-	b.run(chromedp.Click(fmt.Sprintf(`nav a[href="#%s"]`, view), chromedp.ByQuery))
-	b.waitFor("view "+view, fmt.Sprintf(`document.querySelector('nav a[aria-current="page"]')?.hash === '#%s'`, view))
+	b.run(chromedp.Click(fmt.Sprintf(`nav a[href^="#%s"]`, view), chromedp.ByQuery))
+	b.waitFor("view "+view, fmt.Sprintf(`document.querySelector('nav a[aria-current="page"]')?.hash.split('?')[0] === '#%s'`, view))
 }

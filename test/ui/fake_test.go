@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -32,8 +33,8 @@ type fakeScheduler struct {
 	explanation object
 	// heads has what comes before the items of a list, by resource.
 	heads map[string]object
-	// forbidden is a path that nobody may read.
-	forbidden string
+	// forbidden are paths that nobody may read.
+	forbidden []string
 	// sessions counts publications, and next is closed at the next one.
 	sessions int
 	next     chan struct{}
@@ -84,7 +85,7 @@ func (s *fakeScheduler) list(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(s.explanation) // the browser may have left
 		return
 	}
-	if r.URL.Path == s.forbidden {
+	if slices.Contains(s.forbidden, r.URL.Path) {
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprintf(w, `{"kind":"Status","message":"%s is forbidden"}`, resource)
 		return
@@ -110,6 +111,10 @@ func (s *fakeScheduler) list(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *fakeScheduler) updates(w http.ResponseWriter, r *http.Request) {
+	if slices.Contains(s.forbidden, r.URL.Path) {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {
 		s.mu.Lock()

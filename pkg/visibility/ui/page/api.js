@@ -7,6 +7,9 @@ const storedToken = 'devicequota-token';
 /** Unauthorized says that the scheduler does not know the user. */
 export class Unauthorized extends Error {}
 
+/** Forbidden says that the user may not see what was asked for. */
+export class Forbidden extends Error {}
+
 // A token in the fragment of the address is never sent to a server, and does not stay in the address.
 const fragment = new URLSearchParams(location.hash.slice(1));
 if (fragment.has('token')) {
@@ -35,7 +38,7 @@ async function request(path, options = {}) {
     } catch {
       // The answer is no Status object: the code must do.
     }
-    throw new Error(message);
+    throw response.status === 403 ? new Forbidden(message) : new Error(message);
   }
   return response;
 }
@@ -48,10 +51,32 @@ export async function get(path) {
  * Reads a list again. If its items have not changed, they are the very same object as before. Only what comes before them tells of the
  * session, and is short.
  */
-export async function list(path, before) {
+async function list(path, before) {
   const text = (await request(path)).text();
   const [head, items] = split(await text);
   return {...JSON.parse(`${head}}`), text: items, items: items === before?.text ? before.items : JSON.parse(items)};
+}
+
+// What the user may not see, by path, and since when. It is asked for again after some time: rights change.
+export const refusals = new Map();
+const retry = 30_000;
+
+/** Reads a list again, or returns undefined if the user may not see it. */
+export async function listIfAllowed(path, before) {
+  if (Date.now() - refusals.get(path) < retry) {
+    return undefined;
+  }
+  try {
+    const answer = await list(path, before);
+    refusals.delete(path);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Forbidden)) {
+      throw error;
+    }
+    refusals.set(path, Date.now());
+    return undefined;
+  }
 }
 
 function split(text) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import {Unauthorized, get, list, updates, useToken} from './api.js';
+import {hashOf, stateOf} from './address.js';
+import {Forbidden, Unauthorized, listIfAllowed, refusals, updates, useToken} from './api.js';
 import {keyOf, nameOf} from './amounts.js';
 import {element, render} from './dom.js';
+import {show} from './panel.js';
+import {switchBy} from './theme.js';
 import {tree} from './tree.js';
 import * as views from './views.js';
 
@@ -11,49 +14,84 @@ const view = byId('view');
 // What was read last, by resource. Views are drawn from it.
 const known = {};
 
+// A view shows the first of its needs. Without the others, which say more, it is drawn as well: its user may not see all.
 const drawings = {
-  queues: {needs: ['queues'], draw: () => [views.cluster(known.queues.cluster ?? [], shows), ...tree(known.queues.items, shows, byId('dimension').value, (queue) => matches(queue.name), searched() !== '')]},
+  queues: {needs: ['queues'], draw: () => [views.cluster(known.queues.cluster ?? [], shows), ...tree(known.queues.items, shows, state.dimension, (queue) => matches(queue.name), searched() !== '')]},
   waiting: {needs: ['workloads', 'queues'], ages: true, draw: () => views.waiting(known.workloads.items, matches, explain)},
   holders: {needs: ['holders', 'queues'], ages: true, draw: () => views.holders(known.holders.items, shows, matches)},
   elasticity: {needs: ['queues'], draw: () => views.elasticity(known.queues.items, shows, matches)},
-  history: {needs: ['history', 'queues'], draw: () => views.lastHour(known.history, known.queues.items, shows, matches)},
+  history: {needs: ['history', 'queues'], draw: () => views.lastHour(known.history, known.queues?.items ?? [], shows, matches)},
 };
 
-const chosen = () => (location.hash.slice(1) in drawings ? location.hash.slice(1) : 'queues');
+// What the address says is found and opened.
+let state = stateOf(location.hash, Object.keys(drawings));
 
-const searched = () => byId('queue').value.trim().toLowerCase();
+const searched = () => state.find.trim().toLowerCase();
 
 const matches = (...names) => names.some((name) => name?.toLowerCase().includes(searched()));
 
 function shows(dimension) {
-  const wanted = byId('dimension').value;
+  const wanted = state.dimension;
   return wanted === '*' || (wanted === '' ? dimension.kind !== 'Resource' : wanted === keyOf(dimension));
 }
 
 function offerDimensions() {
   const names = new Map([['*', 'everything']]);
-  for (const queue of known.queues.items) {
+  if (state.dimension && !names.has(state.dimension)) {
+    names.set(state.dimension, state.dimension.replace(/^[^/]*\//, '')); // perhaps no queue has it any more
+  }
+  for (const queue of known.queues?.items ?? []) {
     for (const figures of queue.figures ?? []) {
       names.set(keyOf(figures), nameOf(figures));
     }
   }
   render(byId('dimension'), [element('option', {key: '', value: ''}, 'devices and cards'), ...[...names].map(([key, name]) => element('option', {key, value: key}, name))]);
+  byId('dimension').value = state.dimension;
 }
 
 function draw() {
-  const name = chosen();
-  byId('namespace').parentElement.hidden = !drawings[name].needs.some(inNamespace);
+  const name = state.view;
+  ask();
   for (const link of document.querySelectorAll('nav a')) {
-    if (link.hash === `#${name}`) {
+    const {view: leads} = stateOf(link.hash, Object.keys(drawings));
+    const [need] = drawings[leads].needs;
+    link.setAttribute('href', hashOf({...state, view: leads, explain: ''}));
+    link.hidden = leads !== name && !inNamespace(need) && refusals.has(need);
+    if (leads === name) {
       link.setAttribute('aria-current', 'page');
     } else {
       link.removeAttribute('aria-current');
     }
   }
-  if (drawings[name].needs.every((need) => known[need])) {
+  if (known[drawings[name].needs[0]]) {
     render(view, [element('div', {key: name}, drawings[name].draw())]);
+  } else if (asking) {
+    render(view, []);
   } else {
     render(view, [element('p', {key: 'loading', class: 'empty'}, 'Loading…')]);
+  }
+}
+
+// The sentence that asks for a namespace, or nothing.
+let asking = '';
+
+/** Asks for a namespace if the user may not see what the view needs without one. */
+function ask() {
+  const [need] = drawings[state.view].needs;
+  const before = asking;
+  asking = '';
+  if (refusals.has(pathOf(need))) {
+    asking = !inNamespace(need) ? `You may not see the ${need} of the cluster. Enter your namespace to see what waits in it, and who holds what.`
+      : state.namespace ? `You may not see the ${need} of namespace ${state.namespace}. Enter one of yours.`
+        : `You may not see the ${need} of all namespaces. Enter yours.`;
+  }
+  byId('namespace').parentElement.hidden = !asking && !inNamespace(need);
+  byId('ask').hidden = !asking;
+  if (asking !== before) {
+    byId('ask').textContent = asking;
+    if (asking) {
+      byId('namespace').focus();
+    }
   }
 }
 
@@ -85,18 +123,23 @@ async function refresh() {
 }
 
 async function read() {
-  const {needs, ages} = drawings[chosen()];
+  const {view: name, namespace} = state;
+  const {needs, ages} = drawings[name];
   const before = needs.map((need) => known[need]);
-  const answers = await Promise.all(needs.map((need, i) => list(pathOf(need), before[i])));
+  const answers = await Promise.all(needs.map((need, i) => listIfAllowed(pathOf(need), before[i])));
+  if (name !== state.view || namespace !== state.namespace) {
+    return; // what is shown now is read by itself
+  }
   needs.forEach((need, i) => { known[need] = answers[i]; });
-  const changed = answers.some((answer, i) => answer.items !== before[i]?.items || JSON.stringify(answer.cluster) !== JSON.stringify(before[i]?.cluster));
+  const changed = answers.some((answer, i) => answer?.items !== before[i]?.items || JSON.stringify(answer?.cluster) !== JSON.stringify(before[i]?.cluster))
+    || refusals.has(pathOf(needs[0])) !== Boolean(asking);
   if (changed) {
     offerDimensions();
   }
   if (changed || ages) {
     draw();
   }
-  tell(known.queues.snapshot);
+  tell(answers.find((answer) => answer?.snapshot)?.snapshot);
   fail('');
 }
 
@@ -104,14 +147,19 @@ const inNamespace = (need) => need === 'workloads' || need === 'holders';
 
 // Who may see one namespace only has to name it.
 const pathOf = (need) => {
-  const namespace = byId('namespace').value.trim();
+  const {namespace} = state;
   return namespace && inNamespace(need) ? `namespaces/${encodeURIComponent(namespace)}/${need}` : need;
 };
 
 function tell(snapshot) {
-  byId('time').textContent = `As of ${new Date(snapshot.time).toLocaleTimeString()}`;
-  // It is read out when it changes.
-  const status = snapshot.incomplete ?? '';
+  if (snapshot) {
+    byId('time').textContent = `As of ${new Date(snapshot.time).toLocaleTimeString()}`;
+  }
+  say(snapshot?.incomplete ?? '');
+}
+
+// It is read out when it changes.
+function say(status) {
   if (byId('status').textContent !== status) {
     byId('status').textContent = status;
   }
@@ -126,28 +174,53 @@ function refused(error) {
   const unknownUser = error instanceof Unauthorized;
   byId('login').hidden = !unknownUser;
   fail(unknownUser ? '' : error.message);
-  if (!drawings[chosen()].needs.every((need) => known[need])) {
+  say(''); // the scheduler has answered, or the problem says why it has not
+  if (!known[drawings[state.view].needs[0]]) {
     render(view, []);
   }
 }
 
-async function explain(workload) {
-  const panel = byId('explanation');
-  const before = document.activeElement;
-  const close = () => {
-    panel.hidden = true;
-    render(panel, []);
-    before?.focus();
-  };
-  try {
-    const [kind, name] = workload.name ? ['podgroups', workload.name] : [`${workload.owner.kind.toLowerCase()}s`, workload.owner.name];
-    const answer = await get(`namespaces/${encodeURIComponent(workload.namespace)}/${kind}/${encodeURIComponent(name)}/explanation`);
-    render(panel, views.explanation(answer, close));
-    panel.hidden = false;
-    panel.onkeydown = (event) => event.key === 'Escape' && close();
-    byId('explanation-title').focus();
-  } catch (error) {
-    refused(error);
+function explain(workload) {
+  const [resource, name] = workload.name ? ['podgroups', workload.name] : [`${workload.owner.kind.toLowerCase()}s`, workload.owner.name];
+  visit({explain: `${encodeURIComponent(workload.namespace)}/${resource}/${encodeURIComponent(name)}`});
+}
+
+/** Shows the explanation that the address names, or none. */
+function showExplanation() {
+  const {explain: subject} = state;
+  return show(byId('explanation'), subject, () => subject === state.explain, () => visit({explain: ''})).catch(refused);
+}
+
+/** Goes where the address leads. Back leads to what was there before. */
+function arrive() {
+  const before = state;
+  state = stateOf(location.hash, Object.keys(drawings));
+  fill();
+  if (before.namespace !== state.namespace) {
+    delete known.workloads;
+    delete known.holders;
+  }
+  draw();
+  if (before.view !== state.view || before.namespace !== state.namespace) {
+    read().catch(refused);
+  }
+  if (before.explain !== state.explain) {
+    showExplanation();
+  }
+}
+
+function fill() {
+  byId('queue').value = state.find;
+  byId('namespace').value = state.namespace;
+  offerDimensions();
+}
+
+/** Changes what is found and opened. Typing replaces the address, so that Back does not go through letters. */
+function visit(changes, replace = false) {
+  const hash = hashOf({...state, ...changes});
+  if (hash !== hashOf(state)) {
+    history[replace ? 'replaceState' : 'pushState'](null, '', hash);
+    arrive();
   }
 }
 
@@ -175,9 +248,11 @@ async function follow() {
         byId('login').hidden = true;
         refresh();
       }, leave.signal);
-      byId('status').textContent = 'Reconnecting…';
+      say('Reconnecting…');
     } catch (error) {
-      if (!leave.signal.aborted) {
+      if (error instanceof Forbidden) {
+        refresh(); // who may not follow the scheduler reads now and then
+      } else if (!leave.signal.aborted) {
         refused(error);
       }
       if (error instanceof Unauthorized) {
@@ -192,41 +267,32 @@ async function follow() {
   }
 }
 
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  localStorage.setItem('devicequota-theme', theme);
-}
-
-byId('theme').addEventListener('click', () => {
-  const dark = document.documentElement.dataset.theme
-    ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  setTheme(dark ? 'light' : 'dark');
-});
-const theme = localStorage.getItem('devicequota-theme');
-if (theme) {
-  setTheme(theme);
-}
-
+switchBy(byId('theme'));
 byId('login').addEventListener('submit', (event) => {
   event.preventDefault();
   useToken(byId('token').value.trim());
   byId('token').value = '';
   byId('login').hidden = true;
+  refusals.clear();
   refresh();
+  showExplanation();
 });
-byId('filters').addEventListener('input', draw);
+byId('queue').addEventListener('input', () => visit({find: byId('queue').value}, true));
+byId('dimension').addEventListener('input', () => visit({dimension: byId('dimension').value}));
 byId('namespace').addEventListener('change', () => {
-  delete known.workloads;
-  delete known.holders;
-  draw();
-  read().catch(refused);
+  const {view: name} = state;
+  visit({namespace: byId('namespace').value.trim(), view: inNamespace(drawings[name].needs[0]) ? name : 'waiting'});
 });
 byId('filters').addEventListener('submit', (event) => event.preventDefault());
-addEventListener('hashchange', () => {
-  draw();
-  read().catch(refused);
+addEventListener('hashchange', arrive);
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault(); // the fragment of the address is no place of the page
+  view.focus();
 });
 document.addEventListener('redraw', draw);
 
+fill();
+draw();
+showExplanation();
 refresh();
 follow();

@@ -142,6 +142,9 @@ function supply(s) {
 const heading = (title, close) => element('div', {class: 'heading'}, element('h2', {id: 'explanation-title', tabindex: -1}, title),
   element('button', {type: 'button', class: 'close', onclick: close}, 'Close'));
 
+/** Why there is no explanation, for example because what an address names has ended. */
+export const unexplained = (message, close) => [heading('No explanation', close), element('p', {}, message)];
+
 /** Why something waits. */
 export function explanation(e, close) {
   const title = `${e.subject.kind} ${e.subject.namespace}/${e.subject.name}`;
