@@ -65,7 +65,7 @@ func (c *Counter) waysOf(annotations map[string]string, spec *corev1.PodSpec, se
 		devices, err := c.devicesFor(annotations, spec, served)
 		var cards *Cards
 		if err == nil && len(sets) > 1 {
-			cards, err = CardsOf(annotations, spec, served, c.Fleet, c.Dimensions)
+			cards, err = c.cardsOf(annotations, spec, served)
 		}
 		switch {
 		case err != nil && first == nil:

@@ -156,7 +156,7 @@ func (c *Counter) cardsOfJob(job *batchv1alpha1.Job, minimum []int32) (Least, er
 		if pods == 0 || len(sets) > 1 {
 			continue
 		}
-		cards, err := CardsOf(template.Annotations, spec, sets[0], c.Fleet, c.Dimensions)
+		cards, err := c.cardsOf(template.Annotations, spec, sets[0])
 		if errors.As(err, new(*UnknownCardError)) {
 			continue
 		}

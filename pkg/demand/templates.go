@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -19,6 +21,8 @@ type templates struct {
 	round    uint64
 	jobs     map[*batchv1alpha1.Job]*jobTemplates
 	requests map[string]*jobRequest
+	// selections are those of the templates that are being counted.
+	selections []*card.Selection
 }
 
 // templateInputs are what the answers depend on, besides the jobs and what Configure sets.
@@ -37,6 +41,8 @@ type jobTemplates struct {
 	cardsErr    error
 	extended    Minimum
 	extendedErr error
+	// selections are those of the templates. The fleet tells of changes as long as they are kept.
+	selections []*card.Selection
 }
 
 // jobRequest is what an annotation volcano.sh/card.request asks for. It must not be changed.
@@ -73,12 +79,23 @@ func (c *Counter) templatesOf(job *batchv1alpha1.Job, priority func(class string
 	minimum := MinimumPods(job, priority)
 	if known == nil || !slices.Equal(known.minimum, minimum) {
 		known = &jobTemplates{minimum: minimum, claims: claimsOfJob(job, minimum)}
+		c.templates.selections = nil
 		known.cards, known.cardsErr = c.cardsOfJob(job, minimum)
 		known.extended, known.extendedErr = c.extendedOfJob(job, minimum)
+		known.selections = c.templates.selections
 		c.templates.jobs[job] = known
 	}
 	known.round = c.templates.round
 	return known
+}
+
+// cardsOf is CardsOf for a template, and notes what the template selects.
+func (c *Counter) cardsOf(annotations map[string]string, spec *corev1.PodSpec, served []corev1.ResourceName) (*Cards, error) {
+	cards, err := CardsOf(annotations, spec, served, c.Fleet, c.Dimensions)
+	if cards != nil && cards.selection != nil {
+		c.templates.selections = append(c.templates.selections, cards.selection)
+	}
+	return cards, err
 }
 
 // requestOf returns what an annotation volcano.sh/card.request asks for.

@@ -4,11 +4,13 @@ package demand
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
@@ -169,5 +171,37 @@ func TestTheTemplatesOfAJobNameNotTooManyClaimTemplates(t *testing.T) {
 	}
 	if minimum, err := ofJob(f.Claims, job(3, half, most, half), f.reader); err != nil || minimum.Amounts[0].Amount != ledger.Units(104) {
 		t.Errorf("64 claim templates, some of them named twice: %v, %v", minimum.Amounts, err)
+	}
+}
+
+// TestTheTemplatesOfAJobFollowTheNodesThatTheySelect: nobody else keeps the selection of a template.
+func TestTheTemplatesOfAJobFollowTheNodesThatTheySelect(t *testing.T) {
+	fleet := &card.Fleet{}
+	set := func(name, model, zone string) {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"nvidia.com/gpu.product": model, "zone": zone}}}
+		n.Status.Allocatable = resourceList("nvidia.com/gpu=8")
+		fleet.Set(name, card.Read(n, nil))
+	}
+	set("a", "A", "east")
+	set("a2", "A", "west")
+	set("b", "B", "west")
+	c := NewCounter(fleet, func(corev1.ResourceName) bool { return false })
+	task := batchv1alpha1.TaskSpec{Name: "t", Replicas: 1, Template: corev1.PodTemplateSpec{Spec: *cardPod("nvidia.com/gpu=8")}}
+	task.Template.Spec.NodeSelector = map[string]string{"zone": "east"}
+	job := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: 1, Tasks: []batchv1alpha1.TaskSpec{task}}}
+	asks := func() string {
+		c.Begin(nil, nil)
+		return c.templatesOf(job, priority).cards.text(c.Dimensions)
+	}
+	for range 2 { // the first round knows another number of dimensions than the second
+		if got := asks(); got != "A:8" {
+			t.Errorf("the job asks for %s in a zone with A, want A:8", got)
+		}
+	}
+	runtime.GC()
+	set("a", "A", "west")
+	set("b", "B", "east")
+	if got := asks(); got != "B:8" {
+		t.Errorf("the job asks for %s in a zone with B, want B:8", got)
 	}
 }

@@ -87,38 +87,27 @@ func (l *Ledger) KeepsGuarantees(q, other QueueID, freed Amounts) bool {
 // MayEvict reports whether queue q may evict a victim, charged to the queues in from, that frees some amounts. short is the amounts that
 // q needs. Ask a view in which all victims are released.
 //
-// The victim must free a needed dimension in which q has a right to its whole need, and in which the victim's queues keep their targets. These
-// queues must also keep their guarantees, and their targets of all freed cards and devices. Otherwise, they would take them back at once, and
-// two queues would evict each other's pods forever. For the same reason, resources such as cpu go along with cards and devices only if the
-// victim's queues keep their targets of these resources, or q has a right to them.
+// The victim must free a needed dimension in which q has a right to its whole need, and the victim's queues keep their targets. The
+// victim's queues must also keep their guarantees. Both conditions must hold for all needed cards and devices that have a target.
+// Otherwise, these queues would take them back at once, and two queues would evict each other's pods forever. For the same reason, resources
+// such as cpu go along with cards and devices only if the victim's queues keep their targets of these resources, or q has a right to them.
 func (l *Ledger) MayEvict(q QueueID, frees, short Amounts, from ...QueueID) bool {
-	keeps := func(o Ordinal) bool {
-		return !slices.ContainsFunc(from, func(v QueueID) bool { return !l.KeepsTarget(v, q, o) })
-	}
 	helps, devices, keep := false, false, true
 	for _, e := range short {
 		if frees.Of(e.Dimension).Sign() <= 0 {
 			continue
 		}
-		keptHere := keeps(e.Dimension)
+		keeps := !slices.ContainsFunc(from, func(v QueueID) bool { return !l.KeepsTarget(v, q, e.Dimension) })
 		right := !slices.ContainsFunc(from, func(v QueueID) bool { return !l.MayTakeBack(q, v, e.Dimension, e.Amount) })
 		switch {
-		case keptHere && right:
+		case keeps && right:
 			helps, devices = true, devices || l.Dimension(e.Dimension).Kind != Resource
-		case l.IsDeserved(q, e.Dimension, from...), !keptHere && !right:
+		case l.IsDeserved(q, e.Dimension, from...), !keeps && !right:
 			return false
 		}
-		keep = keep && keptHere
+		keep = keep && keeps
 	}
-	if !helps || !devices && !keep {
-		return false
-	}
-	for _, e := range frees {
-		if e.Amount.Sign() > 0 && l.Dimension(e.Dimension).Kind != Resource && !keeps(e.Dimension) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(from, func(v QueueID) bool { return !l.KeepsGuarantees(v, q, frees) })
+	return helps && (devices || keep) && !slices.ContainsFunc(from, func(v QueueID) bool { return !l.KeepsGuarantees(v, q, frees) })
 }
 
 // IsDeserved reports whether some cards or devices have a target, as seen from queue q and any of the other queues.

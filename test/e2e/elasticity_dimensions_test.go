@@ -143,6 +143,21 @@ var dimensionScenarios = []scenario{
 		want: outcome{evicted: tally{"general": 2}, running: tally{"special": 2, "ours": 2}},
 	},
 	{
+		name: "a device that another queue deserves protects nothing that it has borrowed beside it",
+		given: func(ctx context.Context, s *scene) {
+			nic := s.model(ctx, "nic")
+			s.node(ctx, "n", append(devices(2, "h100", nil), devices(2, "nic", nil)...)...)
+			second := exactly(nic, 1)
+			second.Name = "nic"
+			s.template(ctx, "both", exactly(s.class, 1), second)
+			organization := s.team(ctx, "organization", "root")
+			s.team(ctx, "ours", organization, s.deserves(1))
+			s.singles(ctx, "theirs", s.team(ctx, "theirs", organization, deservesOf(nic, 2)), 2, claiming("both"))
+		},
+		when: func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 1, claiming("one")) },
+		want: outcome{evicted: tally{"theirs": 1}, running: tally{"theirs": 1, "ours": 1}},
+	},
+	{
 		name: "what a queue deserves by the name of an extended resource is not taken by the name of its class",
 		given: func(ctx context.Context, s *scene) {
 			class := s.model(ctx, "l4", offering(s.gpu()))

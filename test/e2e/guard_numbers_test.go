@@ -53,6 +53,7 @@ func guardOfNumbers() {
 		Entry("minimums of some tasks", everybody(attempt{existing: group, patch: tasks(1000)})),
 		Entry("minimums of many resources", nobody("more than 1000 in minTaskMember, minResources", attempt{existing: group, patch: resources(1001)})),
 		Entry("minimums of some resources", everybody(attempt{existing: group, patch: resources(64)})),
+		Entry("some conditions of a Job", everybody(status("{state: {phase: Running}, conditions: ["+entries(65, func(int) string { return "{status: Running}" })+"]}"))),
 		Entry("many conditions", nobody("more than 64 conditions", attempt{existing: group, patch: "status: {conditions: [" + entries(65, func(int) string { return "{}" }) + "]}"})),
 	)
 	const waste = "has a quantity that takes Volcano long to read"

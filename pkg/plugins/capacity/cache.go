@@ -6,6 +6,7 @@ import (
 	"context"
 	"reflect"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,7 @@ import (
 	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
@@ -43,6 +45,9 @@ type cache struct {
 	ctx     context.Context
 	clock   clock.WithTicker
 	started sync.Once
+	// totals is what the cluster had at a time.
+	totals   []v1alpha1.Total
+	totalsAt time.Time
 	// stop has a function for everything that was started. It waits until that has stopped. It is locked, because the
 	// scheduler may stop while a session starts something.
 	stopping sync.Mutex

@@ -127,9 +127,6 @@ func (m *model) mayTakeBack(victim int, gone podSet, places []int) bool {
 			}
 		}
 		keeps := m.keepsTarget(queue, d, gone)
-		if d == device && !keeps {
-			return false
-		}
 		if asked[d] > 0 && (m.lacksQuota(d, 0) || m.freesWhereShort(victim, d, gone, places)) {
 			right := m.mayTake(queue, d, gone, asked[d])
 			may := keeps && right

@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"errors"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -42,13 +43,25 @@ func (p *plugin) explainer() *explain.Session {
 func (p *plugin) tellAskers() {
 	publisher := p.cache.publisher
 	if publisher.HistoryDue() {
-		described := p.described()
-		publisher.Record(described.Allocated())
-		p.cache.report.Totals(described.Totals())
+		publisher.Record(p.described().Allocated())
+		p.cache.report.Totals(p.totals())
 	}
 	if publisher.Wanted() {
-		publisher.Publish(p.described().Published())
+		published := p.described().Published()
+		published.Cluster = p.totals()
+		publisher.Publish(published)
 	}
+}
+
+// totalsAge is how old the totals of the cluster may be. Devices are looked for in all classes.
+const totalsAge = 5 * time.Second
+
+func (p *plugin) totals() []v1alpha1.Total {
+	c := p.cache
+	if now := c.clock.Now(); c.totalsAt.IsZero() || now.Sub(c.totalsAt) >= totalsAge {
+		c.totals, c.totalsAt = p.described().Totals(), now
+	}
+	return c.totals
 }
 
 // described returns the description of the session in the types of the visibility API.

@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	// lookers is the number of concurrent requests to members. At most maxLooks looks of one namespace are under way or wait for one of them, so
-	// that no team has all.
-	lookers, maxLooks = 8, 16
+	// lookers is the number of concurrent looks at members, and maxLooks that of one namespace, so that no namespace has all of them.
+	lookers, maxLooks = 8, 4
 	// lookTakes is the time limit for the answer of a member.
 	lookTakes = 5 * time.Second
 	// lookAgain and lookAgainLimit bound how long an answer is used while a workload waits. The time doubles with each answer.

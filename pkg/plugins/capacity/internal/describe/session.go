@@ -43,7 +43,7 @@ func (s *Session) Info() v1alpha1.Snapshot {
 func (s *Session) Published() *visibility.Published {
 	holders, charged := s.Holders()
 	return &visibility.Published{
-		Snapshot: s.Info(), Queues: s.Queues(), Cluster: s.Totals(), Workloads: s.Workloads(charged, s.outsiders()), Holders: holders,
+		Snapshot: s.Info(), Queues: s.Queues(), Workloads: s.Workloads(charged, s.outsiders()), Holders: holders,
 	}
 }
 

@@ -79,11 +79,13 @@ func (p *Places) card(name string) total {
 // addNode adds what a node has of a resource. Nothing is free on a node that is closed for new pods.
 func (t *total) addNode(node *api.NodeInfo, name corev1.ResourceName) {
 	free := node.Idle.Get(name)
-	if node.Node != nil && node.Node.Spec.Unschedulable {
+	if isClosed(node) {
 		free = 0
 	}
 	t.add(node.Allocatable.Get(name), node.Used.Get(name), free, true)
 }
+
+func isClosed(node *api.NodeInfo) bool { return node.Node != nil && node.Node.Spec.Unschedulable }
 
 func (p *Places) devices(class string) total {
 	supplies, err := p.Devices(class)
@@ -91,14 +93,22 @@ func (p *Places) devices(class string) total {
 		klog.ErrorS(err, "Failed to count devices", "class", class)
 	}
 	var sum total
-	add := func(there dra.Supply, node bool) {
-		sum.add(1000*float64(there.Total), 1000*float64(there.Total-there.Free-there.Tainted), 1000*float64(there.Free), node)
+	add := func(there dra.Supply, node, closed bool) {
+		free := there.Free
+		if closed {
+			free = 0
+		}
+		sum.add(1000*float64(there.Total), 1000*float64(there.Total-there.Free-there.Tainted), 1000*float64(free), node)
 	}
-	for _, there := range supplies.OnNode {
-		add(there, true)
+	open := map[string]bool{}
+	for _, node := range p.Nodes {
+		open[node.Name] = !isClosed(node)
+	}
+	for node, there := range supplies.OnNode {
+		add(there, true, !open[node])
 	}
 	for _, there := range supplies.InPool {
-		add(there, false)
+		add(there, false, false)
 	}
 	return sum
 }

@@ -21,7 +21,7 @@ func TestTotals(t *testing.T) {
 		Fleet: &card.Fleet{},
 		Devices: func(string) (dra.Supplies, error) {
 			return dra.Supplies{
-				OnNode: map[string]dra.Supply{"n1": {Total: 4, Free: 1}, "n2": {Total: 8, Free: 2, Tainted: 1}},
+				OnNode: map[string]dra.Supply{"open": {Total: 8, Free: 2, Tainted: 1}, "closed": {Total: 4, Free: 3}},
 				InPool: map[dra.PoolID]dra.Supply{{Driver: "gpu.example.com", Name: "fabric"}: {Total: 3, Free: 3}},
 			}, nil
 		},
@@ -36,7 +36,7 @@ func TestTotals(t *testing.T) {
 		sum  total
 		want string
 	}{
-		"devices":                    {places.devices("h100"), "15 total, 8 used, 6 free, 2 on one node"},
+		"devices":                    {places.devices("h100"), "15 total, 6 used, 5 free, 2 on one node"},
 		"cards":                      {places.card("L4"), "16 total, 0 used, 8 free, 8 on one node"},
 		"cpu":                        {places.resource("cpu"), "5 total, 0 used, 2500m free, 2500m on one node"},
 		"a resource that no one has": {places.resource("example.com/none"), ""},

@@ -23,8 +23,8 @@ type attempt struct {
 	pod   *demand.Pod
 	node  *api.NodeInfo
 	asked ledger.Demand
-	// short is the request of the pod in the dimensions that are short while all units stay.
-	short ledger.Amounts
+	// wanted is the request of the pod. short is the part of it in the dimensions that are short while all units stay.
+	wanted, short ledger.Amounts
 	// lacksDevices says that the node has too few devices while all units stay. It is valid only if looked is set.
 	looked, lacksDevices bool
 	// quotaShort is the part of short that a quota refuses.
@@ -66,7 +66,8 @@ func (a *attempt) findShort() {
 	if !a.looked {
 		a.lacksDevices = a.pod.HasClaims && !a.hasDevices(nil)
 	}
-	for _, e := range unpaid(books, a.pod.Queue, a.asked) {
+	a.wanted = unpaid(books, a.pod.Queue, a.asked)
+	for _, e := range a.wanted {
 		refusal, err := books.Fits(a.pod.Queue, ledger.Demand{ledger.NewPart(ledger.Amounts{e})})
 		if err != nil || refusal != nil {
 			a.quotaShort = append(a.quotaShort, e)
@@ -144,18 +145,21 @@ func (a *attempt) enough(set []int) bool {
 	return err == nil && a.mayTake(books, set, picked)
 }
 
-// mayTake reports whether the preemptor has a right to everything that was picked. The picked devices may exceed the known request of a
-// claim, for example all devices of a node.
+// mayTake reports whether the preemptor has a right to everything that was picked, and leaves others what they deserve of it. The picked devices may
+// exceed the known request of a claim, for example all devices of a node, and may be of further classes that the pod does not name.
 func (a *attempt) mayTake(books *ledger.Ledger, set []int, picked ledger.Amounts) bool {
-	for _, e := range a.short {
-		amount := picked.Of(e.Dimension)
-		if a.rule == Preempt || amount.Cmp(e.Amount) <= 0 {
+	for _, e := range picked {
+		known := a.short.Of(e.Dimension)
+		enough := known.Sign() == 0 && a.wanted.Of(e.Dimension).Sign() > 0 // the victims are not needed for it
+		if a.rule == Preempt || enough || e.Amount.Cmp(known) <= 0 {
 			continue
 		}
 		for _, i := range set {
 			u := &a.all[i]
 			takes := u.freesSome(e) && books.IsDeserved(a.queue, e.Dimension, u.queues...)
-			if takes && slices.ContainsFunc(u.queues, func(from ledger.QueueID) bool { return !books.MayTakeBack(a.queue, from, e.Dimension, amount) }) {
+			if takes && slices.ContainsFunc(u.queues, func(from ledger.QueueID) bool {
+				return !books.MayTakeBack(a.queue, from, e.Dimension, e.Amount) || !books.KeepsTarget(from, a.queue, e.Dimension)
+			}) {
 				return false
 			}
 		}
