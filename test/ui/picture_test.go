@@ -25,7 +25,7 @@ const (
 	// largest is the number of bytes of a picture that a README loads quickly.
 	largest = 150_000
 	// headings are the texts of the page that depend neither on time nor on what runs.
-	headings = `[...document.querySelectorAll('h1, nav a, #filters label:not([hidden]), [data-queue], .legend')].map((element) => element.dataset.queue ??
+	headings = `[...document.querySelectorAll('h1, nav a, #filters label:not([hidden]), [data-queue], .legend, #view caption')].map((element) => element.dataset.queue ??
 		[...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent.trim()).join(' ').trim()).join('\n') + '\n'`
 )
 
