@@ -51,11 +51,10 @@ func guardOfNumbers() {
 		Entry("some subgroups", everybody(attempt{existing: group, patch: subgroups(64, 16)})),
 		Entry("minimums of many tasks", nobody("more than 1000 in minTaskMember", attempt{existing: group, patch: tasks(1001)})),
 		Entry("minimums of some tasks", everybody(attempt{existing: group, patch: tasks(1000)})),
-		Entry("minimums of many resources", nobody("minResources", attempt{existing: group, patch: resources(1001)})),
+		Entry("minimums of many resources", nobody("more than 1000 in minTaskMember, minResources", attempt{existing: group, patch: resources(1001), namespace: "default"})),
 		Entry("minimums of some resources", everybody(attempt{existing: group, patch: resources(64)})),
 		Entry("some conditions of a Job", everybody(status("{state: {phase: Running}, conditions: ["+entries(65, func(int) string { return "{status: Running}" })+"]}"))),
-		// Users are refused by devicequota-podgroups, too, and either policy may come first.
-		Entry("many conditions", nobody("PodGroup", attempt{existing: group, patch: "status: {conditions: [" + entries(65, func(int) string { return "{}" }) + "]}"})),
+		Entry("many conditions", nobody("more than 64 conditions", attempt{existing: group, patch: "status: {conditions: [" + entries(65, func(int) string { return "{}" }) + "]}", namespace: "default"})),
 	)
 	const waste = "has a quantity that takes Volcano long to read"
 	task := func(kind, spec string) attempt {
@@ -103,7 +102,7 @@ func guardOfNumbers() {
 		Entry("a number in the status of a job", nobody("the number 2147483648", status("{taskStatusCount: {t: {phase: {Running: 2147483648}}}}"))),
 		Entry("a time in the status of a job", nobody("Job existing has a time that Volcano cannot read", status("{state: {phase: Running, lastTransitionTime: '2026-01-01t00:00:00z'}}"))),
 		Entry("a time in the status of a PodGroup", nobody("PodGroup existing has a time that Volcano cannot read", attempt{existing: group, namespace: "default", patch: "status: " + condition("2026-01-01t00:00:00z")})),
-		Entry("a time in a new PodGroup", nobody("has a time that Volcano cannot read", attempt{create: podGroup("default", "status: "+condition("2026-01-01T00:00:00z"))})),
+		Entry("a time in a new PodGroup", nobody("has a time that Volcano cannot read", attempt{create: podGroup("default", "status: "+condition("2026-01-01T00:00:00z")), namespace: "default"})),
 		Entry("every form of a time", judged{attempt{existing: group, patch: "status: " + condition("2026-02-28T23:59:59.123456789+23:59")}, []string{administrator}, nil}),
 		Entry("every form of a duration", judged{status("{runningDuration: 1h30m0.123456789s, running: 1, taskStatusCount: {t: {phase: {Running: 1}}}}"), []string{administrator}, nil}),
 		Entry("a short duration", judged{status("{runningDuration: 1.5µs}"), []string{administrator}, nil}),
