@@ -69,7 +69,7 @@ func clusterAmount(name, help string) Metric {
 	return Metric{
 		Name: volcano + "cluster_" + name, Type: Gauge, Labels: []string{"kind", "dimension"}, Unit: "that of the dimension: cores, bytes, cards, or devices",
 		Help: help + ", by `Resource`, `Card`, and `Device`",
-		Note: "Updated once a minute",
+		Note: "Updated every 15 seconds",
 	}
 }
 

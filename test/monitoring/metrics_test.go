@@ -59,7 +59,7 @@ func TestTheSchedulerExportsTheListOfMetrics(t *testing.T) {
 		`volcano_queue_card_allocated{card="NVIDIA-H200",queue="cards"} 1`,
 		`leader_election_master_status{name="`+metric.SchedulerLease+`"} 1`,
 		`volcano_queue_quota_field_served 1`, `volcano_scheduler_configuration_valid 1`)
-	waitForSeries(ctx, t, c, metric.DeviceSeconds, metric.DeviceCapacitySeconds, metric.CardSeconds, metric.ResourceSeconds, metric.GuaranteedIdleSeconds, metric.WaitedSeconds)
+	waitForSeries(ctx, t, c, metric.DeviceSeconds, metric.DeviceCapacitySeconds, metric.CardSeconds, metric.ResourceSeconds, metric.GuaranteedIdleSeconds, metric.WaitedSeconds, metric.ClusterCapacity)
 
 	text := metrics(ctx, t, c)
 	families := parse(t, text)

@@ -39,27 +39,28 @@ func (p *plugin) explainer() *explain.Session {
 	}
 }
 
-// tellAskers publishes what the session knows, if a user has asked recently. Otherwise, it costs nothing.
+// tellAskers publishes what the session knows, if a user has asked recently. Now and then, it records the history and what the cluster has.
 func (p *plugin) tellAskers() {
 	publisher := p.cache.publisher
 	if publisher.HistoryDue() {
 		publisher.Record(p.described().Allocated())
-		p.cache.report.Totals(p.totals())
 	}
+	p.totals(measuredAge)
 	if publisher.Wanted() {
 		published := p.described().Published()
-		published.Cluster = p.totals()
+		published.Cluster = p.totals(shownAge)
 		publisher.Publish(published)
 	}
 }
 
-// totalsAge is how old the totals of the cluster may be. Devices are looked for in all classes.
-const totalsAge = 5 * time.Second
+// The totals of the cluster are no older than these times, in metrics and where they are shown. Devices are looked for in all classes.
+const measuredAge, shownAge = 15 * time.Second, 5 * time.Second
 
-func (p *plugin) totals() []v1alpha1.Total {
+func (p *plugin) totals(age time.Duration) []v1alpha1.Total {
 	c := p.cache
-	if now := c.clock.Now(); c.totalsAt.IsZero() || now.Sub(c.totalsAt) >= totalsAge {
+	if now := c.clock.Now(); c.totalsAt.IsZero() || now.Sub(c.totalsAt) >= age {
 		c.totals, c.totalsAt = p.described().Totals(), now
+		c.report.Totals(c.totals)
 	}
 	return c.totals
 }

@@ -150,8 +150,11 @@ func (a *attempt) enough(set []int) bool {
 func (a *attempt) mayTake(books *ledger.Ledger, set []int, picked ledger.Amounts) bool {
 	for _, e := range picked {
 		known := a.short.Of(e.Dimension)
-		enough := known.Sign() == 0 && a.wanted.Of(e.Dimension).Sign() > 0 // the victims are not needed for it
-		if a.rule == Preempt || enough || e.Amount.Cmp(known) <= 0 {
+		if a.rule == Preempt || e.Amount.Cmp(known) <= 0 {
+			continue
+		}
+		// What is wanted and not short needs no victim, and a right to a device is one to its capacities, which nobody knows before it is picked.
+		if known.Sign() == 0 && (a.wanted.Of(e.Dimension).Sign() > 0 || a.Snapshot.Dimensions.Dimension(e.Dimension).Kind == ledger.DeviceCapacity) {
 			continue
 		}
 		for _, i := range set {
