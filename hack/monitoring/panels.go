@@ -94,12 +94,9 @@ var dashboardRows = []panelRow{
 			queries: []query{{latest("dimension", metric.ClusterLargestFree, notResource), "{{dimension}}"}}},
 	}},
 	{"Queues", 2, []panel{
-		amounts("Devices", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`,
-			metric.QueueDevices),
-		amounts("Cards", "queue, card", "{{queue}} {{card}}", "none", ofQueue,
-			metric.QueueCards),
-		amounts("Capacity of devices", "queue, device_class, capacity", "{{queue}} {{device_class}} {{capacity}}", "none", ofQueue+`, device_class=~"$device_class"`,
-			metric.QueueDeviceCapacities),
+		amounts("Devices", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`, metric.QueueDevices),
+		amounts("Cards", "queue, card", "{{queue}} {{card}}", "none", ofQueue, metric.QueueCards),
+		amounts("Capacity of devices", "queue, device_class, capacity", "{{queue}} {{device_class}} {{capacity}}", "none", ofQueue+`, device_class=~"$device_class"`, metric.QueueDeviceCapacities),
 		{title: "Guaranteed and idle", about: "Devices and cards that are kept free for a queue that does not use them.", unit: "none", queries: []query{
 			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, device_class", metric.QueueDevices.Guarantee, ofQueue), latest("queue, device_class", metric.QueueDevices.Allocated, ofQueue)), "{{queue}} {{device_class}}"},
 			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, card", metric.QueueCards.Guarantee, ofQueue), latest("queue, card", metric.QueueCards.Allocated, ofQueue)), "{{queue}} {{card}}"},
@@ -139,10 +136,8 @@ var dashboardRows = []panelRow{
 			{fmt.Sprintf("sum by (decision) (rate(%s{%s}[5m])) * 60", metric.DispatcherDecisions.Name, ofQueue), "{{decision}}"},
 		}},
 		{title: "Cycle", about: "Nine of ten cycles end within this time.", unit: "s", queries: []query{{quantile(metric.DispatcherCycleDuration, ""), "cycle"}}},
-		amounts("Devices in all clusters", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`,
-			metric.DispatcherDevices),
-		amounts("Cards in all clusters", "queue, card", "{{queue}} {{card}}", "none", ofQueue,
-			metric.DispatcherCards),
+		amounts("Devices in all clusters", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`, metric.DispatcherDevices),
+		amounts("Cards in all clusters", "queue, card", "{{queue}} {{card}}", "none", ofQueue, metric.DispatcherCards),
 		{title: "Requests that fail per minute", unit: "none", queries: []query{
 			{fmt.Sprintf(`sum by (patch) (rate(%s{result="failure"}[5m])) * 60`, metric.DispatcherPatches.Name), "{{patch}}"},
 		}},

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
-	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -292,19 +291,4 @@ func (c *Counter) extendedClaim(v *Pod) (*Claim, error) {
 		err = c.checkClassCards(v.Object.Annotations, v.variantOf.served)
 	}
 	return claim, err
-}
-
-// CardPosition returns the position, among the cards that the pod names, of the card of a variant's device class. It
-// returns false if the position is unknown.
-func (c *Counter) CardPosition(v *Pod) (int, bool) {
-	text, names := v.Object.Annotations[card.NameAnnotation]
-	if !names || len(v.Served()) == 0 {
-		return 0, false
-	}
-	wantedNames, err := card.Names(text)
-	if err != nil {
-		return 0, false
-	}
-	position := slices.Index(wantedNames, c.Claims.catalog.Card(c.serving.class(v.Served()[0])))
-	return position, position >= 0
 }

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -141,24 +140,6 @@ func TestWhoServesAnExtendedResourceDecidesWhatAPodIsCharged(t *testing.T) {
 				t.Errorf("the pod comes to\n%s, want\n%s", got, c.want)
 			}
 		})
-	}
-}
-
-// TestAPodIsChargedForDevicesBeyondItsEffectiveRequest has an init container that asks for four devices, and two containers that ask for two each: the
-// effective request is four, and the claim has eight devices.
-func TestAPodIsChargedForDevicesBeyondItsEffectiveRequest(t *testing.T) {
-	f := world(t, false, true)
-	p := object("p", "", "nvidia.com/gpu=2")
-	first := *p.Spec.Containers[0].DeepCopy()
-	first.Resources.Requests[gpu] = resource.MustParse("4")
-	p.Spec.InitContainers, p.Spec.Containers = []corev1.Container{first}, append(p.Spec.Containers, p.Spec.Containers[0])
-	pod, err := f.Add(p, Values{Scalars: map[corev1.ResourceName]float64{gpu: 4000}}, scalarsOf(p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Refresh(pod)
-	if got, want := f.ways(f.Settle(pod, false)), "H100:8 h100:8 nvidia.com/gpu:8"; got != want {
-		t.Errorf("the pod comes to %s, want %s", got, want)
 	}
 }
 

@@ -4,6 +4,7 @@ package demand
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -100,4 +101,19 @@ func (c *PodCards) On(node *card.Node) *ledger.Part {
 // inherit adopts the charge from before the fleet or the pod changed.
 func (c *PodCards) inherit(before *PodCards) {
 	c.Part, c.charged, c.assigned = before.Part.Twin(), before.charged, before.assigned
+}
+
+// CardPosition returns the position, among the cards that the pod names, of the card of a variant's device class. It
+// returns false if the position is unknown.
+func (c *Counter) CardPosition(v *Pod) (int, bool) {
+	text, names := v.Object.Annotations[card.NameAnnotation]
+	if !names || len(v.Served()) == 0 {
+		return 0, false
+	}
+	wantedNames, err := card.Names(text)
+	if err != nil {
+		return 0, false
+	}
+	position := slices.Index(wantedNames, c.Claims.catalog.Card(c.serving.class(v.Served()[0])))
+	return position, position >= 0
 }

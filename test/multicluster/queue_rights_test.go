@@ -98,10 +98,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 	})
 
 	It("know how many replicas there are: users cannot let clusters decide that", func(ctx context.Context) {
-		f := newFixture(ctx)
-		f.guard(ctx)
-		letWrite(ctx, writer, karmadas)
-		walk := &trustWalk{fixture: f}
+		f, walk := newGuardedWalk(ctx)
 		queue := f.queue(ctx, "team", "root", capable(cores("2")))
 		f.letUse(ctx, writer, queue)
 		f.deployment(ctx, workload{name: "web", queue: queue, pods: 1})
@@ -130,10 +127,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 	})
 
 	It("know whose pods there are: users cannot let controllers in clusters take over pods, or objects those of controllers", func(ctx context.Context) {
-		f := newFixture(ctx)
-		f.guard(ctx)
-		letWrite(ctx, writer, karmadas)
-		walk := &trustWalk{fixture: f}
+		f, walk := newGuardedWalk(ctx)
 		queue := f.queue(ctx, "team", "root", capable(cores("2")))
 		f.letUse(ctx, writer, queue)
 		pod := func(labels string) write {
@@ -161,10 +155,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 	})
 
 	It("know how many replicas there are: users cannot say that Karmada propagates their autoscalers", func(ctx context.Context) {
-		f := newFixture(ctx)
-		f.guard(ctx)
-		letWrite(ctx, writer, karmadas)
-		walk := &trustWalk{fixture: f}
+		f, walk := newGuardedWalk(ctx)
 		scaling := func(name, labels string) write {
 			return f.creating(fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s, labels: %s},
 				spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`, name, labels))
@@ -179,10 +170,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 	})
 
 	It("are charged for all that users may propagate from guarded namespaces", func(ctx context.Context) {
-		f := newFixture(ctx)
-		f.guard(ctx)
-		letWrite(ctx, writer, karmadas)
-		walk := &trustWalk{fixture: f}
+		f, walk := newGuardedWalk(ctx)
 		selecting := func(kinds ...string) write {
 			selectors := make([]string, len(kinds))
 			for i, kind := range kinds {
@@ -220,6 +208,14 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		Expect(walk.try(ctx, writer, older)).To(MatchError(ContainSubstring("may not propagate apps/v1 ReplicaSet")))
 	})
 })
+
+// newGuardedWalk returns a guarded namespace, and writes in it for a user and for Karmada.
+func newGuardedWalk(ctx context.Context) (*fixture, *trustWalk) {
+	f := newFixture(ctx)
+	f.guard(ctx)
+	letWrite(ctx, writer, karmadas)
+	return f, &trustWalk{fixture: f}
+}
 
 // guard makes the namespace a guarded one.
 func (f *fixture) guard(ctx context.Context) {

@@ -36,16 +36,17 @@ func (s selection) of(queues *v1alpha1.QueueList) (*v1alpha1.QueueList, error) {
 	}
 	selected.Cluster = nil
 	limited := s.limited(selected.Items)
+	shows := func(queue string, d v1alpha1.Dimension) bool {
+		return s.wants(d) && (s.all || len(s.dimensions) > 0 || limited[place{queue, d}])
+	}
 	for _, total := range queues.Cluster {
-		if s.queue == "" && s.wants(total.Dimension) && (s.all || len(s.dimensions) > 0 || limited[place{"", total.Dimension}]) {
+		if s.queue == "" && shows("", total.Dimension) {
 			selected.Cluster = append(selected.Cluster, total)
 		}
 	}
 	for i := range selected.Items {
 		queue := &selected.Items[i]
-		queue.Figures = slices.DeleteFunc(slices.Clone(queue.Figures), func(f v1alpha1.Figures) bool {
-			return !s.wants(f.Dimension) || !s.all && len(s.dimensions) == 0 && !limited[place{queue.Name, f.Dimension}]
-		})
+		queue.Figures = slices.DeleteFunc(slices.Clone(queue.Figures), func(f v1alpha1.Figures) bool { return !shows(queue.Name, f.Dimension) })
 	}
 	return &selected, nil
 }

@@ -31,7 +31,8 @@ type Session struct {
 	Incomplete string
 	// Outsiders finds what waits outside the session. It is nil if Volcano's objects are not read.
 	Outsiders *snapshot.Outsiders
-	Places    Places
+	// Places says where the nodes, cards, and devices are, for totals and explanations.
+	Places Places
 }
 
 // Info says which session the answers are from.
