@@ -2,13 +2,15 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check demo demo-migration demo-multicluster up test test-unit test-race test-multicluster test-monitoring test-image test-chart test-ui bench bench-multicluster build build-multicluster build-helm chart image release generate verify lint print-release-ldflags
+.PHONY: help check demo demo-migration demo-multicluster up test test-unit test-race test-multicluster test-monitoring test-image test-chart test-ui soak bench bench-cluster bench-multicluster bench-scheduler build build-multicluster build-helm chart image release generate verify lint print-release-ldflags
 
 version := k8s.io/component-base/version
 controlplane_flags := -s -w -X $(version).gitVersion=v1.34.12 -X $(version).gitMajor=1 -X $(version).gitMinor=34
 # What helm assumes of a cluster that it does not ask.
 helm := helm.sh/helm/v3
 helm_flags := -s -w $(foreach package,$(helm)/pkg/chartutil $(helm)/pkg/lint/rules,-X $(package).k8sVersionMajor=1 -X $(package).k8sVersionMinor=34)
+# How often bench-cluster repeats.
+COUNT ?= 3
 unit_packages = $$(go list ./... | grep -v /test/)
 # Packages that several goroutines call. The tests of the others run in one goroutine.
 race_packages := ./pkg/accounting/... ./pkg/allocation ./pkg/dra ./pkg/readiness ./pkg/scheduler ./pkg/visibility/... ./pkg/plugins/... ./pkg/dispatcher/... ./pkg/webhook/...
@@ -67,6 +69,14 @@ check: ## What to run before a commit: format, vet, rules of imports, and unit t
 	go run ./hack/importrules
 	go test $(unit_packages)
 
+# How long each soak disturbs the scheduler, such as make soak DURATION=8h. SEED=7 repeats the random choices of a run that failed.
+DURATION = 10m
+SEED ?= $(shell date +%s)
+soak: build ## Run random jobs behind a proxy that disturbs the scheduler, fills with kills, and random evictions, for DURATION each
+	rm -f bin/e2e-failures.txt
+	SOAK=$(DURATION) ELASTICITY_SOAK=$(DURATION) go test -v ./test/e2e -count 1 -timeout 0 -ginkgo.timeout 240h -ginkgo.v -ginkgo.seed $(SEED) \
+	  -ginkgo.focus 'late or wrong view.* with a new seed|fills nodes again|in a soak, no queue waits'
+
 test-ui: build ## Test the web page in a browser, which is installed with apt-get if it is not there
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y --no-install-recommends chromium; }
 	go test -C test/ui -count 1 -timeout 10m ./...
@@ -87,7 +97,7 @@ test-monitoring: build ## Test the alerts and the dashboard with promtool, and w
 	bin/promtool test rules test/monitoring/rules_test.yaml
 	go test -tags monitoring -timeout 5m -count 1 ./test/monitoring
 	bin/promtool check metrics < bin/own-metrics.txt
-	go test -C hack/promtool -count 1 ./...
+	go test -C hack/promtool -tags remove_all_sd -count 1 ./...
 
 test-chart: build build-helm ## Run docs/install.md and the installation of docs/multicluster.md; jq is installed with apt-get if it is not there
 	command -v jq >/dev/null || { apt-get update -qq && apt-get install -y --no-install-recommends jq; }
@@ -99,6 +109,19 @@ bench: ## Compare the plugin's speed with upstream's and write docs/performance.
 	go test ./pkg/plugins/capacity ./pkg/plugins/capacity/internal/cards -run '^$$' -bench Card -benchtime 0.3s -count 6 | tee -a bin/bench.txt
 	go test ./pkg/dispatcher -run '^$$' -bench Dispatcher -benchtime 0.3s -count 6 | tee -a bin/bench.txt
 	bin/benchreport bin < bin/bench.txt
+
+bench-scheduler: ## Compare the whole scheduler's speed with Volcano's and write its part of docs/performance.md, in an hour
+	go build -C hack/benchreport -o ../../bin/ . golang.org/x/perf/cmd/benchstat
+	go test -c -o bin/simulation.test ./pkg/simulation
+	for pattern in $$(bin/simulation.test -test.run '^TestShapes$$' -test.v | sed -n 's/.*: benchmark //p'); do \
+		bin/simulation.test -test.run '^$$' -test.bench "$$pattern" -test.benchtime 1x -test.timeout 20m || exit; \
+	done | tee bin/bench-scheduler.txt
+	bin/benchreport bin scheduler < bin/bench-scheduler.txt
+
+bench-cluster: build ## Compare this scheduler, Volcano's, and that of Kubernetes on a real API server, and write its part of docs/performance.md, in an hour
+	go build -C hack/benchreport -o ../../bin/ . golang.org/x/perf/cmd/benchstat
+	go test ./test/load -run '^$$' -bench . -benchtime 1x -count $(COUNT) -timeout 4h | tee bin/bench-cluster.txt
+	bin/benchreport bin cluster < bin/bench-cluster.txt
 
 bench-multicluster: build-multicluster ## Measure pods per second through Karmada, with and without the dispatcher
 	go test -tags multicluster ./test/multicluster/benchmark -run '^$$' -bench . -benchtime 1x -timeout 20m
@@ -182,7 +205,7 @@ lint: ## Check formatting, go vet, staticcheck, imports between packages, licenc
 	go -C test/cluster/karmada vet ./...
 	go -C hack/benchreport vet ./...
 	go -C test/ui vet ./...
-	go -C hack/promtool vet ./...
+	go -C hack/promtool vet -tags remove_all_sd ./...
 	go -C hack/sarif vet ./...
 	go -C hack/release vet -tags image ./...
 	go build -C hack/tools -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck

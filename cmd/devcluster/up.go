@@ -29,6 +29,7 @@ func runFolder() string {
 func upCommand() *cobra.Command {
 	var options cluster.Options
 	var multi multicluster
+	var scheduler string
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Run a control plane in the foreground until interrupted",
@@ -40,6 +41,13 @@ func upCommand() *cobra.Command {
 			if !multi.karmada && (cmd.Flags().Changed("members") || cmd.Flags().Changed("member-manifests")) {
 				return errors.New("--members and --member-manifests need --karmada")
 			}
+			switch options.Scheduler = cluster.Scheduler(scheduler); options.Scheduler {
+			case "ours":
+				options.Scheduler = cluster.Ours
+			case cluster.Volcano, cluster.Kube:
+			default:
+				return fmt.Errorf("--scheduler %s: want ours, volcano, or kube", scheduler)
+			}
 			return up(cmd, options, multi)
 		},
 	}
@@ -49,7 +57,7 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "file to write the administrator's kubeconfig to as well")
 	flags.StringArrayVar(&options.Manifests, "manifests", nil, "file or folder to apply once the control plane is ready; may be repeated")
 	flags.StringVar(&options.SchedulerConfig, "scheduler-config", "", "configuration of the scheduler (default: the one in config/scheduler)")
-	flags.BoolVar(&options.UpstreamScheduler, "upstream-scheduler", false, "run Volcano's own scheduler instead of devicequota's")
+	flags.StringVar(&scheduler, "scheduler", "ours", "scheduler to run: ours, volcano for Volcano's own, or kube for that of Kubernetes")
 	flags.StringVar(&options.Bin, "bin", "", "folder of the control plane's binaries (default: that of this program)")
 	flags.BoolVar(&multi.karmada, "karmada", false, "run a Karmada control plane with members; needs make build-multicluster")
 	flags.IntVar(&multi.members, "members", 2, "number of clusters that Karmada manages")
@@ -101,7 +109,7 @@ func start(cmd *cobra.Command, options cluster.Options, multi multicluster) (con
 		if err != nil {
 			return nil, err
 		}
-		if !options.UpstreamScheduler {
+		if options.Scheduler == cluster.Ours {
 			cmd.Printf("scheduler's endpoint: %s\n", c.VisibilityURL())
 			cmd.Printf("web page: run kubectl proxy, then open http://localhost:8001%s\n", cluster.WebPage)
 		}
@@ -131,7 +139,7 @@ func (m multicluster) start(ctx context.Context, options cluster.Options) (*clus
 	}
 	for _, name := range m.names() {
 		karmada.Members = append(karmada.Members, cluster.Member{Name: name, Options: cluster.Options{
-			Manifests: m.memberManifests, SchedulerConfig: options.SchedulerConfig, UpstreamScheduler: options.UpstreamScheduler,
+			Manifests: m.memberManifests, SchedulerConfig: options.SchedulerConfig, Scheduler: options.Scheduler,
 		}})
 	}
 	return cluster.StartKarmada(ctx, karmada)

@@ -95,7 +95,7 @@ func run(opts *options.ServerOption, visible server.Options, plugins *capacity.P
 		}
 	}
 	return scheduler.Run(scheduler.Config{
-		Options: opts, Offers: plugins.Offers, BeforeClose: plugins.Answer, Ready: plugins.Ready,
+		Options: opts, Begin: plugins.Begin, BeforeClose: plugins.Answer, Ready: plugins.Ready,
 		Visibility: visible, Publisher: plugins.Publisher(), Page: ui.Handler(),
 	})
 }

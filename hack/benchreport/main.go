@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command benchreport reads the output of `go test -bench` for the capacity plugin and for upstream's,
-// and writes docs/performance.md. Its working directory is the root of the repository; its argument is the
-// folder of the benchstat binary.
+// and writes docs/performance.md. Its working directory is the root of the repository. Its first argument is the
+// folder of the benchstat binary. With the second argument `scheduler` or `cluster`, it reads the output for whole schedulers on an API server in memory or on a
+// real one, and writes the part of the page about these.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -22,31 +24,52 @@ const reportFile = "docs/performance.md"
 var repeated = regexp.MustCompile(`(?m)#\d+(-\d+\s)`)
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	part := capacityPart
+	if len(os.Args) > 2 {
+		part = map[string]func(string, []byte, *parts) error{"scheduler": schedulersPart, "cluster": clusterPart}[os.Args[2]]
+	}
+	if err := run(os.Args[1], part); err != nil {
 		fmt.Fprintf(os.Stderr, "benchreport: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(tools string) error {
+// run replaces one part of the page.
+func run(tools string, replace func(tools string, printed []byte, page *parts) error) error {
 	printed, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
 	}
+	text, err := os.ReadFile(reportFile)
+	if err != nil {
+		return err
+	}
+	var page parts
+	page.capacity, page.schedulers, _ = bytes.Cut(text, []byte(schedulersTitle))
+	page.schedulers, page.cluster, _ = bytes.Cut(page.schedulers, []byte(clusterTitle))
+	if err := replace(tools, printed, &page); err != nil {
+		return err
+	}
+	return os.WriteFile(reportFile, slices.Concat(page.capacity, []byte(schedulersTitle), page.schedulers, []byte(clusterTitle), page.cluster), 0o644)
+}
+
+// parts are the parts of the page.
+type parts struct{ capacity, schedulers, cluster []byte }
+
+func capacityPart(tools string, printed []byte, page *parts) error {
 	printed = repeated.ReplaceAll(printed, []byte("$1"))
 	results, err := parse(bytes.NewReader(printed))
 	if err != nil {
 		return err
 	}
-	tables, err := benchstat(tools, printed)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(reportFile, report(results, tables), 0o644)
+	tables, err := benchstat(tools, printed, "-col", "/plugin@(upstream ours)", "-row", "/op,/queues,/depth,/pods",
+		"-filter", ".name:Capacity AND /plugin:(upstream OR ours)")
+	page.capacity = report(results, tables)
+	return err
 }
 
 // benchstat compares the plugins with golang.org/x/perf/cmd/benchstat.
-func benchstat(tools string, printed []byte) (string, error) {
+func benchstat(tools string, printed []byte, arguments ...string) (string, error) {
 	file, err := os.CreateTemp("", "bench-*.txt")
 	if err != nil {
 		return "", err
@@ -58,8 +81,7 @@ func benchstat(tools string, printed []byte) (string, error) {
 	if err := file.Close(); err != nil {
 		return "", err
 	}
-	command := exec.Command(filepath.Join(tools, "benchstat"), "-col", "/plugin@(upstream ours)", "-row", "/op,/queues,/depth,/pods",
-		"-filter", ".name:Capacity AND /plugin:(upstream OR ours)", file.Name())
+	command := exec.Command(filepath.Join(tools, "benchstat"), append(arguments, file.Name())...)
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	return string(out), err

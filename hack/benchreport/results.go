@@ -127,16 +127,12 @@ func (r results) rows() []row {
 }
 
 func median(costs []cost) cost {
-	middle := func(value func(cost) float64) float64 {
+	of := func(value func(cost) float64) float64 {
 		values := make([]float64, len(costs))
 		for i, c := range costs {
 			values[i] = value(c)
 		}
-		slices.Sort(values)
-		if len(values) == 0 {
-			return 0
-		}
-		return values[len(values)/2]
+		return middle(values)
 	}
-	return cost{middle(func(c cost) float64 { return c.nanoseconds }), middle(func(c cost) float64 { return c.bytes })}
+	return cost{of(func(c cost) float64 { return c.nanoseconds }), of(func(c cost) float64 { return c.bytes })}
 }

@@ -47,3 +47,50 @@ func TestNothingMeasuredIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestReportOfSchedulers(t *testing.T) {
+	measured, err := parseSchedulers(strings.NewReader(`BenchmarkScheduler/shape=two_gangs/nodes=500/running=0/jobs=10/asked=2x4/plugins=ours-2   1  1 ns/op  5.0 cpu-ms/pod  40000000 B/op  1 allocs/op
+BenchmarkScheduler/shape=two_gangs/nodes=500/running=0/jobs=10/asked=2x4/plugins=volcano-2   1  1 ns/op  60.0 cpu-ms/pod  400000000 B/op  1 allocs/op
+BenchmarkScheduler/shape=single_pods/nodes=500/running=0/jobs=10/asked=1x1/plugins=ours-2   1  1 ns/op  2.5 cpu-ms/pod  10000000 B/op  1 allocs/op
+BenchmarkScheduler/shape=single_pods/nodes=500/running=0/jobs=10/asked=1x1/plugins=volcano-2   1  1 ns/op  20.0 cpu-ms/pod  10000000 B/op  1 allocs/op
+BenchmarkScheduler/shape=a_gang_that_reclaims/nodes=500/running=4000/jobs=1/asked=10x1/plugins=ours-2   1  1 ns/op  7.0 cpu-ms/pod  10000000 B/op  1 allocs/op
+BenchmarkIdleSession/shape=idle/nodes=20/running=160/jobs=0/asked=0x1/plugins=ours-2   1  1 ns/op  3.0 cpu-ms/session  2000000 B/session  1000 heap-B/pod
+BenchmarkIdleSession/shape=idle/nodes=20/running=160/jobs=0/asked=0x1/plugins=volcano-2   1  1 ns/op  30.0 cpu-ms/session  6000000 B/session  900 heap-B/pod
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(measured.report("tables"))
+	for _, want := range []string{
+		"| two gangs | 500 | 0 | 10 | 2×4 | 60.0 ms | 5.0 ms | 12× | 20.0 MB | 2.0 MB |\n",
+		"| a gang that reclaims | 500 | 4000 | 1 | 10×1 | | 7.0 ms | | | 1.0 MB |\n",
+		"| 20 | 160 | 30 ms | 3 ms | 10× | 6 MB | 2 MB | 3.0× | 0.9 kB | 1.0 kB |\n",
+		"    x-axis \"nodes\" [500]\n",
+		"    line [20.0]\n    line [2.5]\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the report has no %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestReportOfCluster(t *testing.T) {
+	all, err := parseCluster([]byte(`BenchmarkCluster/shape=two_claims/nodes=2/pods=20/rate=0/scheduler=ours-2   1  1 ns/op  40.0 pods/s  1200 p50-ms  1300 p95-ms  1400 p99-ms  2.5 cpu-ms/pod  300.4 megabytes  4.24 requests/pod  50.0 ms/session  0 waiting
+BenchmarkCluster/shape=two_claims/nodes=2/pods=20/rate=0/scheduler=volcano-2   1  1 ns/op  20.0 pods/s  2200 p50-ms  2300 p95-ms  2400 p99-ms  5.5 cpu-ms/pod  500.0 megabytes  4.0 requests/pod  70.0 ms/session
+BenchmarkCluster/shape=two_claims/nodes=2/pods=20/rate=0/scheduler=ours-2   1  1 ns/op  50.0 pods/s  1200 p50-ms  1300 p95-ms  1400 p99-ms  2.5 cpu-ms/pod  300.4 megabytes  4.24 requests/pod  50.0 ms/session
+BenchmarkCluster/shape=claims/nodes=2/pods=10/rate=5/scheduler=kube-2   1  1 ns/op  5.0 pods/s  20 p50-ms  30 p95-ms  40 p99-ms  5.1 cpu-ms/pod  500.0 megabytes  4.0 requests/pod
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(reportCluster(all, "tables"))
+	for _, want := range []string{
+		"| 20 with two claims | at once | ours | 50 | 1200 ms | 1300 ms | 1400 ms | 2.5 ms | 300 MB | 4.2 | 50 ms | 0 |\n",
+		"| 10 with claims | 5/s | kube | 5 | 20 ms | 30 ms | 40 ms | 5.1 ms | 500 MB | 4.0 | | |\n",
+		"x-axis [\"20 with two claims\"]\n", "bar [50]\n    line [20]\n", "```\ntables```\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the report has no %q:\n%s", want, got)
+		}
+	}
+}

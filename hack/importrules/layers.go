@@ -25,13 +25,14 @@ var layers = []layer{
 	{"shared", "pkg/accounting/store pkg/allocation pkg/demand pkg/refusals pkg/settings pkg/visibility/server"},
 	{"shared", "pkg/accounting/metrics pkg/dispatcher/workload pkg/problems"},
 
-	{"scheduler", "pkg/plugins/capacity/internal/reclaim pkg/plugins/capacity/internal/report pkg/plugins/nodeorder pkg/plugins/predicates"},
-	{"scheduler", "pkg/plugins/capacity/internal/lastvalid"},
+	{"scheduler", "pkg/plugins/capacity/internal/reclaim pkg/plugins/capacity/internal/report pkg/plugins/capacity/internal/ranking pkg/plugins/nodeorder pkg/plugins/predicates"},
+	{"scheduler", "pkg/plugins/capacity/internal/lastvalid pkg/scheduler/internal/clones"},
 	{"scheduler", "pkg/plugins/capacity/internal/cards pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/snapshot"},
 	{"scheduler", "pkg/plugins/capacity/internal/describe pkg/plugins/capacity/internal/eviction pkg/plugins/capacity/internal/extended " +
 		"pkg/plugins/capacity/internal/usage"},
 	{"scheduler", "pkg/plugins/capacity/internal/checks"},
 	{"scheduler", "pkg/plugins/capacity/internal/placement"},
+	{"scheduler", "pkg/plugins/capacity/internal/allocate"},
 	{"scheduler", "pkg/plugins/capacity/internal/nomination"},
 	{"scheduler", "pkg/plugins/capacity/internal/elastic"},
 	{"scheduler", "pkg/plugins/capacity/internal/explain"},
@@ -51,7 +52,7 @@ var layers = []layer{
 
 	{"tests", "test/cluster test/page"},
 	{"programs and tests", "cmd/demo cmd/devcluster cmd/kubectl-devicequota cmd/vc-dispatcher cmd/vc-scheduler cmd/vc-webhook hack/boilerplate " +
-		"hack/importrules hack/linkcheck hack/monitoring hack/reference test/benchmark test/chart test/e2e test/monitoring test/multicluster test/upstream"},
+		"hack/importrules hack/linkcheck hack/monitoring hack/reference test/benchmark test/chart test/e2e test/load test/monitoring test/multicluster test/upstream"},
 }
 
 // wall keeps packages of other modules, with their subfolders, out of rooms. The rooms must not depend on them, directly or indirectly. These

@@ -17,6 +17,7 @@ var tested = map[string]string{
 	"accounting.md":      "test/e2e/accounting_test.go",
 	"alerts.md":          "test/monitoring/metrics_test.go",
 	"devcluster.md":      "test/e2e/docs_devcluster_test.go",
+	"failures.md":        "test/e2e/docs_failures_test.go",
 	"guard.md":           "test/e2e/docs_guard_test.go",
 	"install.md":         "test/chart/docs_test.go",
 	"kubectl.md":         "test/e2e/docs_kubectl_test.go",

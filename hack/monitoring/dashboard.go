@@ -81,6 +81,12 @@ func panels() []object {
 	return all
 }
 
+// inBytes are series of what is called memory.
+var inBytes = object{
+	"matcher":    object{"id": "byRegexp", "options": "/ memory /"},
+	"properties": []object{{"id": "unit", "value": "bytes"}},
+}
+
 // draw returns a panel without its position.
 func (p panel) draw() object {
 	targets := make([]object, len(p.queries))
@@ -104,6 +110,10 @@ func (p panel) draw() object {
 		defaults["decimals"] = 0
 		delete(defaults, "unit")
 	}
-	o["fieldConfig"] = object{"defaults": defaults, "overrides": []object{}}
+	overrides := []object{}
+	if p.memory {
+		overrides = append(overrides, inBytes)
+	}
+	o["fieldConfig"] = object{"defaults": defaults, "overrides": overrides}
 	return o
 }

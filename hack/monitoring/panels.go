@@ -14,8 +14,9 @@ type query struct{ expr, legend string }
 // panel is a panel of the dashboard.
 type panel struct {
 	title, about string
-	// unit is one of Grafana's units.
+	// unit is one of Grafana's units, and memory whether series of memory have bytes nevertheless.
 	unit    string
+	memory  bool
 	queries []query
 	// stat shows the last value in colour, which is green if the value is good. Other panels show lines.
 	stat *threshold
@@ -70,9 +71,19 @@ func amounts(title, by, legend, unit string, selector string, of metric.CountedA
 	return p
 }
 
+func withMemory(p panel) panel {
+	p.memory = true
+	return p
+}
+
 // quantile shows the 90th percentile of a duration.
 func quantile(m metric.Metric, by string) string {
 	return fmt.Sprintf("histogram_quantile(0.9, sum by (le%s) (rate(%s_bucket[5m])))", by, m.Name)
+}
+
+// grown is the growth of a counter that few things count. It counts also what a series begins with, which increase and rate leave out.
+func grown(counter, window string) string {
+	return fmt.Sprintf("((%[1]s unless %[1]s offset %[2]s) or increase(%[1]s[%[2]s]))", counter, window)
 }
 
 var dashboardRows = []panelRow{
@@ -96,14 +107,14 @@ var dashboardRows = []panelRow{
 	{"Queues", 2, []panel{
 		amounts("Devices", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`, metric.QueueDevices),
 		amounts("Cards", "queue, card", "{{queue}} {{card}}", "none", ofQueue, metric.QueueCards),
-		amounts("Capacity of devices", "queue, device_class, capacity", "{{queue}} {{device_class}} {{capacity}}", "none", ofQueue+`, device_class=~"$device_class"`, metric.QueueDeviceCapacities),
+		withMemory(amounts("Capacity of devices", "queue, device_class, capacity", "{{queue}} {{device_class}} {{capacity}}", "none", ofQueue+`, device_class=~"$device_class"`, metric.QueueDeviceCapacities)),
 		{title: "Guaranteed and idle", about: "Devices and cards that are kept free for a queue that does not use them.", unit: "none", queries: []query{
 			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, device_class", metric.QueueDevices.Guarantee, ofQueue), latest("queue, device_class", metric.QueueDevices.Allocated, ofQueue)), "{{queue}} {{device_class}}"},
 			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, card", metric.QueueCards.Guarantee, ofQueue), latest("queue, card", metric.QueueCards.Allocated, ofQueue)), "{{queue}} {{card}}"},
 		}},
-		{title: "CPU in thousandths", unit: "none", queries: []query{
-			{latest("queue_name", metric.QueueCPU.Allocated, ofQueueName), "{{queue_name}} allocated"},
-			{latest("queue_name", metric.QueueCPU.RealCapacity, ofQueueName), "{{queue_name}} limit"},
+		{title: "CPU in cores", unit: "none", queries: []query{
+			{latest("queue_name", metric.QueueCPU.Allocated, ofQueueName) + " / 1000", "{{queue_name}} allocated"},
+			{latest("queue_name", metric.QueueCPU.RealCapacity, ofQueueName) + " / 1000", "{{queue_name}} limit"},
 		}},
 		{title: "Memory", unit: "bytes", queries: []query{
 			{latest("queue_name", metric.QueueMemory.Allocated, ofQueueName), "{{queue_name}} allocated"},
@@ -114,10 +125,10 @@ var dashboardRows = []panelRow{
 		{title: "Pods that wait", about: "Pods that the plugin capacity lets wait, by the reason of the event.", unit: "none",
 			queries: []query{{latest("queue, reason", metric.QueueWaitingPods, ofQueue), "{{queue}} {{reason}}"}}},
 		{title: "Evictions per hour", unit: "none", queries: []query{
-			{fmt.Sprintf("sum by (action, queue, for_queue) (increase(%s{%s}[1h]))", metric.QueueEvictions.Name, ofQueue), "{{action}} {{queue}} for {{for_queue}}"},
+			{fmt.Sprintf("sum by (action, queue, for_queue) (%s)", grown(metric.QueueEvictions.Name+"{"+ofQueue+"}", "1h")), "{{action}} {{queue}} for {{for_queue}}"},
 		}},
 		{title: "From eviction to start", about: "Nine of ten pods for which others were evicted start within this time.", unit: "s",
-			queries: []query{{quantile(metric.EvictionPromiseDuration, ", action"), "{{action}}"}}},
+			queries: []query{{fmt.Sprintf("histogram_quantile(0.9, sum by (le, action) (%s))", grown(metric.EvictionPromiseDuration.Name+"_bucket", "5m")), "{{action}}"}}},
 		{title: "Problems of queues", about: "Queues that have a problem, by the reason of the event on them.", unit: "none",
 			queries: []query{{latest("reason", metric.QueueProblems, "") + " > 0", "{{reason}}"}}},
 		{title: "Outside of all queues", unit: "none", queries: []query{
@@ -131,15 +142,16 @@ var dashboardRows = []panelRow{
 		{title: "Plugins", about: "Nine of ten plugins open and close a session within this time.", unit: "ms", queries: []query{{quantile(metric.PluginDuration, ", plugin, OnSession"), "{{plugin}} {{OnSession}}"}}},
 	}},
 	{"Dispatcher", 3, []panel{
-		{title: "Workloads", unit: "none", queries: []query{{latest("state", metric.DispatcherWorkloads, ofQueue), "{{state}}"}}},
+		{title: "Workloads", unit: "none", queries: []query{{fmt.Sprintf("sum by (state) (%s)", latest("queue, state", metric.DispatcherWorkloads, ofQueue)), "{{state}}"}}},
 		{title: "Decisions per minute", unit: "none", queries: []query{
-			{fmt.Sprintf("sum by (decision) (rate(%s{%s}[5m])) * 60", metric.DispatcherDecisions.Name, ofQueue), "{{decision}}"},
+			{fmt.Sprintf("sum by (decision) (%s) / 5", grown(metric.DispatcherDecisions.Name+"{"+ofQueue+"}", "5m")), "{{decision}}"},
 		}},
 		{title: "Cycle", about: "Nine of ten cycles end within this time.", unit: "s", queries: []query{{quantile(metric.DispatcherCycleDuration, ""), "cycle"}}},
 		amounts("Devices in all clusters", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`, metric.DispatcherDevices),
 		amounts("Cards in all clusters", "queue, card", "{{queue}} {{card}}", "none", ofQueue, metric.DispatcherCards),
 		{title: "Requests that fail per minute", unit: "none", queries: []query{
-			{fmt.Sprintf(`sum by (patch) (rate(%s{result="failure"}[5m])) * 60`, metric.DispatcherPatches.Name), "{{patch}}"},
+			// Without a failure, there is no series of failures: show 0 for what is asked for.
+			{fmt.Sprintf("sum by (patch) (%s) / 5 or sum by (patch) (%s) * 0", grown(metric.DispatcherPatches.Name+`{result="failure"}`, "5m"), metric.DispatcherPatches.Name), "{{patch}}"},
 		}},
 	}},
 }

@@ -4,7 +4,6 @@
 package promtool
 
 import (
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"os"
@@ -81,22 +80,7 @@ func alerts(t *testing.T) map[string]string {
 // panels returns the expressions of the dashboard, by the titles of their panels, and the expressions of its variables.
 func panels(t *testing.T) (panels, variables map[string]string) {
 	t.Helper()
-	text, err := os.ReadFile("../../config/monitoring/dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr, RefID string }
-		}
-		Templating struct {
-			List []struct{ Name, Definition string }
-		}
-	}
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	dashboard := readDashboard(t)
 	panels, variables = map[string]string{}, map[string]string{}
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {

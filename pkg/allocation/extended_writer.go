@@ -72,11 +72,12 @@ func (w *Writer) create(ctx context.Context, pod *corev1.Pod, wanted *resourceap
 func (w *Writer) allocate(ctx context.Context, pod *corev1.Pod, created *resourceapi.ResourceClaim, allocation *resourceapi.AllocationResult) (*resourceapi.ResourceClaim, error) {
 	var written *resourceapi.ResourceClaim
 	claim := created.DeepCopy()
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err := resolve(ctx, "allocate ResourceClaim "+klog.KObj(created).String(), func(again bool) error {
 		if claim == nil {
 			var err error
 			if claim, err = w.get(ctx, created); err != nil {
-				return err
+				claim = nil
+				return uncertainRead(err, again)
 			}
 		}
 		if claim.UID != created.UID || claim.DeletionTimestamp != nil {
@@ -89,7 +90,7 @@ func (w *Writer) allocate(ctx context.Context, pod *corev1.Pod, created *resourc
 		var err error
 		written, err = w.patch(ctx, before, claim, "status")
 		claim = nil
-		return err
+		return uncertain(err)
 	})
 	return written, err
 }

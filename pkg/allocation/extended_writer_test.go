@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -123,7 +124,7 @@ func TestAClaimForExtendedResourcesThatFailsIsDeleted(t *testing.T) {
 					return false, nil, nil
 				}
 				failed = true
-				return true, nil, errors.New("out of order")
+				return true, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "", errors.New("out of order"))
 			})
 			if err := e.tryToReserve(); err == nil || !strings.Contains(err.Error(), "out of order") || !strings.Contains(err.Error(), "extended resources of pod") {
 				t.Errorf("error %v", err)

@@ -241,7 +241,9 @@ func (r *Reader) Catalog() *dra.Catalog {
 		r.stale.Store(true)
 		return r.catalog
 	}
-	r.catalog = dra.NewCatalog(classes, slices)
+	catalog := dra.NewCatalog(classes, slices)
+	catalog.Inherit(r.catalog)
+	r.catalog = catalog
 	r.versions.keep(r.catalog)
 	return r.catalog
 }

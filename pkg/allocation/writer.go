@@ -102,10 +102,7 @@ func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourc
 	if err != nil {
 		return nil, err
 	}
-	if err := w.reader.manager.ResourceClaims().AssumeClaimAfterAPICall(written); err != nil {
-		// The informer has a newer version, or the claim is deleted. Both supersede this one.
-		klog.V(5).InfoS("Claim not assumed", "claim", klog.KObj(claim), "reason", err.Error())
-	}
+	w.assume(written)
 	w.pending.succeeded(claim.UID)
 	return written, nil
 }
@@ -113,12 +110,12 @@ func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourc
 func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
 	var written *resourceapi.ResourceClaim
 	read := w.cached
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err := resolve(ctx, "reserve ResourceClaim "+klog.KObj(wanted).String(), func(again bool) error {
 		claim, err := read(ctx, wanted)
 		if err != nil {
-			return err
+			return uncertainRead(err, again)
 		}
-		read = w.get
+		read = w.latest
 		before := claim.DeepCopy()
 		switch {
 		case claim.UID != wanted.UID || claim.DeletionTimestamp != nil:
@@ -127,23 +124,35 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 			return fmt.Errorf("its devices were released in the meantime")
 		case claim.Status.Allocation == nil:
 			if claim, err = w.prepare(ctx, claim, queue); err != nil {
-				return err
+				return uncertain(err)
 			}
 			before = claim.DeepCopy()
 			claim.Status.Allocation = stamped(wanted.Status.Allocation, w.clock.Now())
 		case !apiequality.Semantic.DeepEqual(claim.Status.Allocation.Devices.Results, wanted.Status.Allocation.Devices.Results):
 			return fmt.Errorf("it was allocated other devices in the meantime")
 		}
-		if !resourceclaim.IsReservedForPod(pod, claim) {
+		switch reserved := resourceclaim.IsReservedForPod(pod, claim); {
+		case reserved && again && before.Status.Allocation != nil:
+			written = claim // the earlier write was carried out
+			return nil
+		case !reserved:
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
 		}
 		written, err = w.patch(ctx, before, claim, "status")
-		return err
+		return uncertain(err)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reserve ResourceClaim %s/%s for pod %s: %w", wanted.Namespace, wanted.Name, pod.Name, err)
 	}
 	return written, nil
+}
+
+// assume lets the reader return a claim in the state that the API server has answered.
+func (w *Writer) assume(claim *resourceapi.ResourceClaim) {
+	if err := w.reader.manager.ResourceClaims().AssumeClaimAfterAPICall(claim); err != nil {
+		// The informer has a newer version, or the claim is deleted. Both supersede this one.
+		klog.V(5).InfoS("Claim not assumed", "claim", klog.KObj(claim), "reason", err.Error())
+	}
 }
 
 // cached returns a copy of the claim from the reader, which usually saves an API call.
@@ -152,6 +161,16 @@ func (w *Writer) cached(_ context.Context, wanted *resourceapi.ResourceClaim) (*
 	if err != nil {
 		return nil, err
 	}
+	return claim.DeepCopy(), nil
+}
+
+// latest returns the claim as the API server has it. The reader returns it from now on, with an allocation that the watch has not reported yet.
+func (w *Writer) latest(ctx context.Context, wanted *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
+	claim, err := w.get(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	w.assume(claim)
 	return claim.DeepCopy(), nil
 }
 

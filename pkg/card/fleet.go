@@ -27,6 +27,8 @@ type Fleet struct {
 	seen map[corev1.ResourceName]bool
 	// selections are those of pods by their text. A selection that no pod keeps is gone.
 	selections map[string]weak.Pointer[Selection]
+	// selectionTexts is the length of these texts together.
+	selectionTexts int
 }
 
 // Set adds a node, or replaces its offers.

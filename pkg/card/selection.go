@@ -13,10 +13,11 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// Users write selectors: each different one is matched with every node that changes.
+// Users write selectors: each different one is matched with every node, and again with those that change. That takes the longer the more text it has.
 const (
-	maxSelections    = 1024
-	maxSelectionText = 4096
+	maxSelections     = 1024
+	maxSelectionText  = 4096
+	maxSelectionTexts = 256 * 1024
 )
 
 // Selection is what the nodeSelector and the required node affinity of a pod select. Its fleet keeps it up to date as long as the caller
@@ -37,9 +38,13 @@ func (f *Fleet) Select(spec *corev1.PodSpec) *Selection {
 	if known := f.selections[text].Value(); known != nil {
 		return known
 	}
-	if len(f.selections) >= maxSelections {
+	if f.tooManyWith(text) {
 		maps.DeleteFunc(f.selections, func(_ string, kept weak.Pointer[Selection]) bool { return kept.Value() == nil })
-		if len(f.selections) >= maxSelections {
+		f.selectionTexts = 0
+		for known := range f.selections {
+			f.selectionTexts += len(known)
+		}
+		if f.tooManyWith(text) {
 			return nil
 		}
 	}
@@ -50,8 +55,15 @@ func (f *Fleet) Select(spec *corev1.PodSpec) *Selection {
 	if f.selections == nil {
 		f.selections = map[string]weak.Pointer[Selection]{}
 	}
+	if _, gone := f.selections[text]; !gone {
+		f.selectionTexts += len(text)
+	}
 	f.selections[text] = weak.Make(s)
 	return s
+}
+
+func (f *Fleet) tooManyWith(text string) bool {
+	return len(f.selections) >= maxSelections || f.selectionTexts+len(text) > maxSelectionTexts
 }
 
 // selectionText returns a text that is the same only for pods that select the same nodes. It is empty for pods that select all.

@@ -19,6 +19,16 @@ func (n *Needs) AnyCombination(accepts func(ledger.Amounts) bool) bool {
 	return anyCombination(n.Amounts, n.options(), &tries, accepts)
 }
 
+// First returns the needs of a job with the first combination of its alternatives that can be counted.
+func (n *Needs) First() ledger.Amounts {
+	first := n.Amounts
+	n.AnyCombination(func(needs ledger.Amounts) bool {
+		first = needs
+		return true
+	})
+	return first
+}
+
 // options returns, for each choice, the total of all choosing pods for each alternative.
 func (n *Needs) options() [][]ledger.Amounts {
 	var all [][]ledger.Amounts

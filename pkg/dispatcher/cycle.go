@@ -108,6 +108,9 @@ func (c *cycle) grant(d report.Decision, patch []byte) {
 // reconcile makes the decision about a workload if it needs no room. It reports whether the workload waits for room.
 func (c *cycle) reconcile(w *framework.Workload) bool {
 	state := &w.State
+	if until, leaves := w.LeavesAll(); leaves && until.After(c.Now) {
+		c.due(until) // others may go instead then
+	}
 	switch {
 	case w.Lost != "":
 		c.reconcileLost(w)

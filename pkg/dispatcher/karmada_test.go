@@ -4,6 +4,7 @@ package dispatcher
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,6 +178,17 @@ func (w *world) detect(key string) {
 		rb.Spec.Suspension.Dispatching = ptr.To(true)
 	}
 	w.write(rb)
+}
+
+// overwrite acts as Karmada's dependencies distributor after a conflict: it writes the annotations of the version of a binding that it has seen.
+func (w *world) overwrite(key string) {
+	rb, saw := w.binding(key), w.dispatching[key].binding
+	if rb == nil || saw == nil || saw.UID != rb.UID {
+		return
+	}
+	rb = rb.DeepCopy()
+	rb.Annotations = maps.Clone(saw.Annotations)
+	w.note("overwrote annotations of %s: %t", key, w.write(rb))
 }
 
 // dispatch acts as Karmada's binding controller for the version of a binding that it has seen.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // promiseLasts is how long returned room is kept for the workload that it was reclaimed for.
@@ -24,10 +25,17 @@ type memory struct {
 	searched map[types.UID]bool
 }
 
-// promise says until when reclaimed room is kept for a workload, and what it lacked when it was refused.
+// promise says until when reclaimed room is kept for a workload, and what it lacked when it was refused. Its queue deserved what it needed then.
 type promise struct {
 	until time.Time
 	scope framework.Scope
+	queue string
+	needs ledger.Amounts
+}
+
+// isFor reports whether a workload that waits is still what a promise was made for.
+func (p *promise) isFor(w *framework.Workload) bool {
+	return w.Queue == p.queue && (w.Err != nil || len(w.Needs.All.Beyond(p.needs, nil)) == 0)
 }
 
 // settling is an instruction to clusters and the time since which it is unchanged.
@@ -61,10 +69,10 @@ func (m *memory) stirs(w *framework.Workload) {
 
 // promise keeps reclaimed room for a workload.
 func (m *memory) promise(w *framework.Workload, now time.Time, scope framework.Scope) {
-	m.promised[w.Binding.UID] = promise{now.Add(promiseLasts), scope}
+	m.promised[w.Binding.UID] = promise{now.Add(promiseLasts), scope, w.Queue, w.Needs.All}
 }
 
-// forget drops what the last cycle did not ask for, and promises that were kept or have expired. Each cycle begins with it.
+// forget drops what the last cycle did not ask for, and promises that were kept, have expired, or were for something else. Each cycle begins with it.
 func (m *memory) forget(s *framework.Snapshot) {
 	m.restedBefore, m.rests = m.rests, map[types.UID]settling{}
 	if len(m.promised) == 0 {
@@ -72,7 +80,8 @@ func (m *memory) forget(s *framework.Snapshot) {
 	}
 	waits := map[types.UID]bool{}
 	for _, w := range s.Workloads {
-		waits[w.Binding.UID] = w.Waits() || w.Grows()
+		p, promised := m.promised[w.Binding.UID]
+		waits[w.Binding.UID] = promised && (w.Waits() || w.Grows()) && p.isFor(w)
 	}
 	for uid, p := range m.promised {
 		if !waits[uid] || !p.until.After(s.Now) {

@@ -43,11 +43,16 @@ func (w *world) settled() {
 
 // round lets all actors work once.
 func (w *world) round() {
-	leader := w.replicas[w.leads]
 	for len(w.updates) > 0 {
 		w.storeUpdate()
 	}
 	w.reconcile()
+	w.decide()
+}
+
+// decide lets the dispatchers work once.
+func (w *world) decide() {
+	leader := w.replicas[w.leads]
 	for _, r := range w.replicas {
 		r.showAll()
 	}

@@ -134,6 +134,8 @@ func (w *world) step() {
 		w.restart(w.rand.IntN(len(w.replicas)))
 	case n < 126:
 		w.succeed()
+	case n < 129 && key != "":
+		w.overwrite(key)
 	case n < 134 && key != "":
 		w.evictSome(key)
 	case n < 136:

@@ -23,8 +23,9 @@ type Allocator struct {
 	celCache *cel.Cache
 	// shares counts the allocations that share a device.
 	shares map[structured.DeviceID]int
-	// changes counts the calls of Take and PutBack.
-	changes uint64
+	// changes counts the calls of Take and PutBack by pool. supposed counts the changes by Suppose.
+	changes  map[PoolID]uint64
+	supposed uint64
 	// spared holds the devices to pick only if there are no others.
 	spared map[DeviceID]bool
 }
@@ -37,11 +38,22 @@ func NewAllocator(features structured.Features, catalog *Catalog, celCache *cel.
 		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
 		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
 	}
-	return &Allocator{features: features, catalog: catalog, taken: taken, celCache: celCache, shares: map[structured.DeviceID]int{}}
+	return &Allocator{features: features, catalog: catalog, taken: taken, celCache: celCache, shares: map[structured.DeviceID]int{}, changes: map[PoolID]uint64{}}
 }
 
-// Changes returns a number that changes with every Take and PutBack. While it stays the same, earlier picks are valid.
-func (a *Allocator) Changes() uint64 { return a.changes }
+// ChangesOn returns a number that changes with every Take and PutBack of a device that a node may reach. While it stays the same, earlier picks on the node are
+// valid.
+func (a *Allocator) ChangesOn(node string) uint64 {
+	sum := a.supposed
+	a.catalog.PoolsFor(node, func(pool PoolID) { sum += a.changes[pool] })
+	return sum
+}
+
+func (a *Allocator) change(allocation *resourceapi.AllocationResult) {
+	for i := range allocation.Devices.Results {
+		a.changes[PoolID{allocation.Devices.Results[i].Driver, allocation.Devices.Results[i].Pool}]++
+	}
+}
 
 // InUse returns a hash of the devices and shares in use.
 func (a *Allocator) InUse() uint64 {
@@ -62,7 +74,7 @@ func (a *Allocator) InUse() uint64 {
 
 // Take marks the devices of an allocation as in use. Repeated calls with the same allocation have no effect.
 func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
-	a.changes++
+	a.change(allocation)
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Insert(id) },
 		func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
 			if !a.taken.AllocatedSharedDeviceIDs.Has(id) {
@@ -89,7 +101,7 @@ func (a *Allocator) removeShare(id structured.SharedDeviceID, consumed structure
 
 // PutBack undoes Take.
 func (a *Allocator) PutBack(allocation *resourceapi.AllocationResult) {
-	a.changes++
+	a.change(allocation)
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Delete(id) }, a.removeShare)
 }
 

@@ -185,10 +185,13 @@ func TestPickGivesUp(t *testing.T) {
 
 func TestTakeAndPutBack(t *testing.T) {
 	allocator, both := stock(map[string]int{"a": 2}), exactly("r", "a", 2)
-	first, changes := pick(t, allocator, "n1", both), allocator.Changes()
+	first, changes := pick(t, allocator, "n1", both), allocator.ChangesOn("n1")
 	allocator.Take(first)
-	if allocator.Changes() == changes {
+	if allocator.ChangesOn("n1") == changes {
 		t.Error("Take does not count as a change")
+	}
+	if allocator.ChangesOn("n2") != 0 {
+		t.Error("Take counts as a change on a node that does not reach the device")
 	}
 	if got := pick(t, allocator, "n1", both); got != nil {
 		t.Errorf("devices in use are picked again: %v", got)

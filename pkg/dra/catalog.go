@@ -51,8 +51,10 @@ type Catalog struct {
 	// ofNode holds the slices of single nodes. anywhere holds the slices that several nodes may reach.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
-	// members caches whether devices match classes.
-	members sync.Map
+	// counts caches the number of devices by class.
+	counts sync.Map
+	// members caches whether each device matches classes.
+	members map[*resourceapi.Device]*membership
 	// selectors caches data about the selectors of claims. After a change, recently compiled selectors are compiled again on demand.
 	selectors knownSelectors
 }
@@ -62,7 +64,7 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 	c := &Catalog{
 		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{}, explicit: map[corev1.ResourceName]bool{},
 		devices: map[DeviceID]*resourceapi.Device{}, drivers: map[string]bool{}, pools: map[PoolID]bool{},
-		capacities: map[resourceapi.QualifiedName][]string{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
+		capacities: map[resourceapi.QualifiedName][]string{}, ofNode: map[string][]*resourceapi.ResourceSlice{}, members: map[*resourceapi.Device]*membership{},
 		selectors: knownSelectors{words: lru.New(maxKnownSelectors), compiled: lru.New(compiledLately), claims: lru.New(maxKnownClaims)},
 	}
 	c.addClasses(classes)
@@ -92,6 +94,18 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 	return c
 }
 
+// Inherit takes over what an earlier catalog knows of devices that are the same objects, if no class has changed. Call it before the catalog is used.
+func (c *Catalog) Inherit(before *Catalog) {
+	if before == nil || !maps.Equal(c.classes, before.classes) {
+		return
+	}
+	for device := range c.members {
+		if known := before.members[device]; known != nil {
+			c.members[device] = known
+		}
+	}
+}
+
 // addDevices indexes the devices of the latest generation of each pool.
 func (c *Catalog) addDevices(slices []*resourceapi.ResourceSlice) {
 	latest := map[PoolID]int64{}
@@ -106,7 +120,7 @@ func (c *Catalog) addDevices(slices []*resourceapi.ResourceSlice) {
 		for i := range slice.Spec.Devices {
 			id := DeviceID{slice.Spec.Driver, slice.Spec.Pool.Name, slice.Spec.Devices[i].Name}
 			if _, listed := c.devices[id]; !listed {
-				c.devices[id] = &slice.Spec.Devices[i]
+				c.devices[id], c.members[&slice.Spec.Devices[i]] = &slice.Spec.Devices[i], &membership{}
 			}
 		}
 	}
@@ -178,6 +192,9 @@ func (c *Catalog) PoolsFor(node string, yield func(PoolID)) {
 		}
 	}
 }
+
+// NodesShareNothing reports whether each device can be reached from one node at most.
+func (c *Catalog) NodesShareNothing() bool { return c == nil || len(c.anywhere) == 0 }
 
 // slicesFor returns the slices with devices that a node may reach: its own slices, and slices not bound to a single node.
 func (c *Catalog) slicesFor(node string) []*resourceapi.ResourceSlice {

@@ -5,6 +5,7 @@ package dra
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -191,13 +192,11 @@ func resourceOf(pod *corev1.Pod, claim, request string) (container int, name cor
 			}
 		}
 	}
-	requests := ContainerRequests(containerAt(&pod.Spec, container))
-	for name := range requests {
-		if positionOf(name, requests) == position {
-			return container, name
-		}
+	requests := slices.Sorted(maps.Keys(ContainerRequests(containerAt(&pod.Spec, container))))
+	if position < 0 || position >= len(requests) {
+		return 0, ""
 	}
-	return 0, ""
+	return container, requests[position]
 }
 
 // maybeOffered reports whether a class may offer the resource. No class offers resources that Kubernetes itself counts.

@@ -5,6 +5,7 @@ package dra
 import (
 	"context"
 	"errors"
+	"sync"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/structured"
@@ -213,21 +214,35 @@ func (a *Allocator) suitable(ctx context.Context, free []unused, w *want, watch 
 	return suits, true, nil
 }
 
-// membership is the key for the cached result of whether a device matches a class.
+// membership is what is known of the classes that a device matches.
 type membership struct {
-	device *resourceapi.Device
-	class  string
+	mu sync.Mutex
+	of map[string]answer
+}
+
+// answer says whether a device matches a class. A selector that fails for a device fails again.
+type answer struct {
+	matches bool
+	err     error
 }
 
 func (a *Allocator) ofClass(ctx context.Context, device unused, name string) (bool, error) {
-	key := membership{device.Device, name}
-	if known, found := a.catalog.members.Load(key); found {
-		return known.(bool), nil
+	known := a.catalog.members[device.Device]
+	if known == nil {
+		known = &membership{} // of an earlier generation
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if found, is := known.of[name]; is {
+		return found.matches, found.err
 	}
 	class, _ := a.catalog.Class(name)
 	matches, err := a.selects(ctx, device, class.Spec.Selectors)
-	if err == nil {
-		a.catalog.members.Store(key, matches)
+	if ctx.Err() == nil {
+		if known.of == nil {
+			known.of = map[string]answer{}
+		}
+		known.of[name] = answer{matches, err}
 	}
 	return matches, err
 }

@@ -30,9 +30,13 @@ type Supplies struct {
 	InPool map[PoolID]Supply
 }
 
+func newSupplies() Supplies {
+	return Supplies{OnNode: map[string]Supply{}, InPool: map[PoolID]Supply{}}
+}
+
 // Supplies counts the devices of a class in complete pools. A partition is not free if other partitions have used up its counters.
 func (a *Allocator) Supplies(ctx context.Context, class string) Supplies {
-	found := Supplies{OnNode: map[string]Supply{}, InPool: map[PoolID]Supply{}}
+	found := newSupplies()
 	if _, exists := a.catalog.Class(class); !exists {
 		return found
 	}

@@ -41,11 +41,11 @@ func (a *Allocator) Suppose(free, taken []*resourceapi.AllocationResult) (undo f
 			}
 		})
 	}
-	a.changes++
+	a.supposed++
 	return func() {
 		for _, step := range slices.Backward(steps) {
 			step()
 		}
-		a.changes++
+		a.supposed++
 	}
 }

@@ -59,7 +59,7 @@ func TestWhatIsSupposedIsUndoneExactly(t *testing.T) {
 		for _, taken := range several() {
 			a.Take(taken)
 		}
-		before, changes := a.state(), a.Changes()
+		before, changes := a.state(), a.ChangesOn("n1")
 		undo := a.Suppose(several(), several())
 		if inner := a.state(); inner != before {
 			a.Suppose(several(), several())()
@@ -68,7 +68,7 @@ func TestWhatIsSupposedIsUndoneExactly(t *testing.T) {
 			}
 		}
 		undo()
-		if a.state() != before || a.Changes() == changes {
+		if a.state() != before || a.ChangesOn("n1") == changes {
 			t.Fatalf("seed %d: in use were %s, and after all is undone %s", seed, before, a.state())
 		}
 	}

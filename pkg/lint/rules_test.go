@@ -167,7 +167,7 @@ func TestEachRuleFindsItsFault(t *testing.T) {
 var exempt = map[string]string{
 	"QuotaRemovalUnconfirmed": "history", "QuotaNotSaved": "permissions of the scheduler",
 	"QuotaRestored": "no problem", "CannotReclaim": "what others hold", "ChargedToRoot": "a pod that runs", "Reclaimed": "an eviction", "Preempted": "an eviction",
-	"DeviceAllocatedTwice": "allocations", "DevicesNotReady": "allocations", "InsufficientDevices": "what is free", "BindingConditionsPending": "allocations",
+	"DeviceAllocatedTwice": "allocations", "DevicesNotReady": "allocations", "InsufficientDevices": "what is free", "NeverFits": "pods that wait", "BindingConditionsPending": "allocations",
 }
 
 // TestEachReasonOfTheSchedulerHasARule fails for a new reason of an event that has neither a rule nor an exemption.

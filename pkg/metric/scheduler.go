@@ -42,6 +42,11 @@ var (
 		Help: "1 if the scheduler's configuration is what its file says, 0 if the file has a mistake, so that the last valid configuration stays in force",
 		Note: "See [install.md](install.md#your-own-configuration)",
 	}
+	StaleCopies = Metric{
+		Name: volcano + "scheduler_stale_copies_total", Type: Counter, Unit: "copies",
+		Help: "Number of copies of nodes and jobs that sessions used although they were not current any more, which is a fault in the scheduler",
+		Note: "Each copy is compared now and then. See [performance.md](performance.md#the-whole-scheduler)",
+	}
 	UnattributedPods = Metric{
 		Name: volcano + "unattributed_pods", Type: Gauge, Unit: "pods",
 		Help: "Number of running pods that are charged to queue root, because nobody knows which queue they came from",
@@ -108,7 +113,7 @@ func schedulerGroups() []Group {
 		{Title: "Pods that wait or are evicted", Metrics: []Metric{QueueWaitingPods, QueueEvictions, EvictionPromiseDuration}},
 		{
 			Title:   "Problems and the cluster",
-			Metrics: []Metric{QueueProblems, QuotaFieldServed, ConfigurationValid, UnattributedPods, UnattributedClaims, DevicesAllocatedTwice, ClusterCards, ClusterCapacity, ClusterUsed, ClusterFree, ClusterLargestFree},
+			Metrics: []Metric{QueueProblems, QuotaFieldServed, ConfigurationValid, StaleCopies, UnattributedPods, UnattributedClaims, DevicesAllocatedTwice, ClusterCards, ClusterCapacity, ClusterUsed, ClusterFree, ClusterLargestFree},
 		},
 		{
 			Title: "Sessions and leader", Foreign: true, Metrics: []Metric{SessionDuration, ActionDuration, PluginDuration, Leader},

@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 )
@@ -21,6 +22,12 @@ import (
 // failureLasts is the time after which a failure no longer counts without news of the informer. An informer retries within a
 // minute, so an older failure has ended.
 const failureLasts = 2 * time.Minute
+
+const (
+	// awaitTimeout limits how long Await waits, and awaitPoll is how often it looks.
+	awaitTimeout = 30 * time.Second
+	awaitPoll    = 10 * time.Millisecond
+)
 
 // Informers is the set of informers that the scheduler depends on. It is safe for concurrent use.
 type Informers struct {
@@ -91,6 +98,19 @@ func (i *Informers) Err() error {
 		return nil
 	}
 	return errors.New(strings.Join(failures, "; "))
+}
+
+// Await waits until read returns true. It gives up when some resource cannot be read, after half a minute, and when ctx ends.
+func (i *Informers) Await(ctx context.Context, read func() bool) {
+	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
+	defer cancel()
+	_ = wait.PollUntilContextCancel(ctx, awaitPoll, true, func(context.Context) (bool, error) { return read() || i.someFail(), nil })
+}
+
+func (i *Informers) someFail() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.ContainsFunc(i.all, i.fails)
 }
 
 // fails reports whether an informer has read nothing since its last failure.

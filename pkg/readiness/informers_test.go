@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,6 +83,9 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("an informer that %s: %q, want %q", c.name, got, c.want)
+		}
+		if fails := strings.Contains(c.want, "cannot be read"); all.someFail() != fails {
+			t.Errorf("an informer that %s fails: %t, want %t", c.name, !fails, fails)
 		}
 	}
 }

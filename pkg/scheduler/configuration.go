@@ -19,6 +19,8 @@ import (
 	upstream "volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // configuration is a parsed configuration file of the scheduler.
@@ -39,6 +41,20 @@ func parse(text string) (*configuration, error) {
 		return nil, err
 	}
 	return &c, c.fatal()
+}
+
+// capacity returns the settings of the plugin capacity. If there is no such plugin, it returns the defaults, and false.
+func (c *configuration) capacity() (settings.Settings, bool) {
+	for _, tier := range c.tiers {
+		for _, plugin := range tier.Plugins {
+			if plugin.Name == settings.Name || plugin.Name == settings.CardName {
+				given, _ := settings.Read(plugin.Name, plugin.Arguments)
+				return given, true
+			}
+		}
+	}
+	given, _ := settings.Read(settings.Name, nil)
+	return given, false
 }
 
 // configurationFile keeps the configuration up to date with its file.

@@ -16,8 +16,6 @@ import (
 	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
-
-	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // Reasons of events on pods that run.
@@ -95,13 +93,9 @@ func (e *evictor) gracePeriod(pod *corev1.Pod) int64 {
 // longestEnd returns the longest time that an evicted pod may take to end, or 0 without the plugin that reserves freed amounts. It is shorter
 // than the reservation, to leave time for the node and the controllers of Kubernetes.
 func (c *configuration) longestEnd() time.Duration {
-	for _, tier := range c.tiers {
-		for _, plugin := range tier.Plugins {
-			if plugin.Name == settings.Name || plugin.Name == settings.CardName {
-				given, _ := settings.Read(plugin.Name, plugin.Arguments)
-				return given.ReservationTimeout - min(time.Minute, given.ReservationTimeout/2)
-			}
-		}
+	given, used := c.capacity()
+	if !used {
+		return 0
 	}
-	return 0
+	return given.ReservationTimeout - min(time.Minute, given.ReservationTimeout/2)
 }

@@ -18,10 +18,16 @@ import (
 	"github.com/devicequota/devicequota/pkg/version"
 )
 
-// configurationValid has no series before the configuration has been read.
-var configurationValid = prometheus.NewGaugeVec(metric.ConfigurationValid.GaugeOpts(), nil)
+var (
+	// configurationValid has no series before the configuration has been read.
+	configurationValid = prometheus.NewGaugeVec(metric.ConfigurationValid.GaugeOpts(), nil)
+	staleCopies        = prometheus.NewCounterVec(metric.StaleCopies.CounterOpts(), nil)
+)
 
-func init() { prometheus.MustRegister(version.Metric(), configurationValid) }
+func init() {
+	prometheus.MustRegister(version.Metric(), configurationValid, staleCopies)
+	staleCopies.WithLabelValues()
+}
 
 // publishConfiguration publishes whether the active configuration is the complete content of the file.
 func publishConfiguration(valid bool) {

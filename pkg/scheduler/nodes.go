@@ -41,6 +41,7 @@ func newNodes(cache *schedulercache.SchedulerCache) (*nodes, error) {
 // transform adds the current offers to a node from the informer.
 func (n *nodes) transform(object any) (any, error) {
 	if node, known := object.(*corev1.Node); known {
+		node.ManagedFields = nil // nothing reads them
 		return dra.ShowOffers(bounded(node), n.current.Load()), nil
 	}
 	return object, nil

@@ -10,9 +10,12 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/api/devices/nvidia/vgpu"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/demand/requests"
+	"github.com/devicequota/devicequota/pkg/scheduler/internal/clones"
 )
 
 // pods is Volcano's cache with the full requests of pods in its snapshots. Volcano counts only containers, so sessions would put any number of pods
@@ -27,6 +30,10 @@ type pods struct {
 	bindings  bindings
 	evictions evictions
 	lister    corelisters.PodLister
+	// clones has the copies of nodes and jobs that the last session used. It is nil if each session gets new ones.
+	clones *clones.Cache
+	// jobs has the jobs of the last session.
+	jobs jobMetrics
 }
 
 // besides maps resources to amounts in Volcano's units.
@@ -35,7 +42,7 @@ type besides map[corev1.ResourceName]float64
 // newPods must be called before the cache runs.
 func newPods(cache *schedulercache.SchedulerCache) (*pods, error) {
 	informer := cache.SharedInformerFactory().Core().V1().Pods()
-	p := &pods{SchedulerCache: cache, lister: informer.Lister()}
+	p := &pods{SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}}
 	if err := informer.Informer().SetTransform(p.notice); err != nil {
 		return nil, fmt.Errorf("notice what pods request as a whole: %w", err)
 	}
@@ -43,9 +50,10 @@ func newPods(cache *schedulercache.SchedulerCache) (*pods, error) {
 	return p, nil
 }
 
-// topologyDecision is the annotation in which Volcano's plugin numaaware records its decision for a pod that it binds. Volcano's cache parses it for every
-// pod, under its lock. A quantity such as 1e-9999999 takes minutes, and an unknown resource makes the scheduler panic.
-const topologyDecision = "volcano.sh/topology-decision"
+// decisions are the annotations in which Volcano's plugins numaaware and deviceshare record their decisions for a pod that they bind. Volcano's cache parses
+// them for every pod, under its lock. A quantity such as 1e-9999999 takes minutes, and an unknown resource or a list of GPUs without amounts makes the
+// scheduler panic.
+var decisions = []string{"volcano.sh/topology-decision", vgpu.AssignedIDsAnnotations}
 
 func (p *pods) notice(object any) (any, error) {
 	pod, known := object.(*corev1.Pod)
@@ -56,14 +64,35 @@ func (p *pods) notice(object any) (any, error) {
 		p.delivered.Store(true)
 	}
 	if pod.Spec.NodeName == "" {
-		delete(pod.Annotations, topologyDecision) // it is not bound, so that its user wrote it
+		for _, decision := range decisions {
+			delete(pod.Annotations, decision) // it is not bound, so that its user wrote it
+		}
 	}
+	pod.ManagedFields = nil // nothing reads them, and Volcano copies pods in each session
 	return pod, nil
+}
+
+// open opens a session.
+func (p *pods) open(c *configuration) *framework.Session {
+	if given, _ := c.capacity(); !given.Incremental {
+		p.clones = nil
+		return framework.OpenSession(p, c.tiers, c.configurations)
+	}
+	if p.clones == nil {
+		p.clones = clones.New(staleCopies.WithLabelValues().Inc)
+	}
+	return p.clones.Open(p, c.tiers, c.configurations)
 }
 
 // Snapshot returns a snapshot with the full requests of pods. It must not be called concurrently.
 func (p *pods) Snapshot() *api.ClusterInfo {
-	snapshot := p.SchedulerCache.Snapshot()
+	var snapshot *api.ClusterInfo
+	if p.clones == nil {
+		snapshot = p.SchedulerCache.Snapshot()
+	} else {
+		snapshot = p.clones.Snapshot(p.SchedulerCache)
+	}
+	p.jobs.keep(snapshot.Jobs)
 	p.bindings.restore(snapshot, p.current)
 	p.evictions.restore(snapshot, p.current)
 	if !p.delivered.Load() {

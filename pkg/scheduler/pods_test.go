@@ -106,17 +106,30 @@ func TestASnapshotLeavesPodsAloneThatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// TestVolcanoDoesNotReadTheTopologyThatUsersWrite: only the scheduler writes it, when it binds a pod.
-func TestVolcanoDoesNotReadTheTopologyThatUsersWrite(t *testing.T) {
-	for node, want := range map[string]int{"": 1, "n1": 2} {
+// TestVolcanoDoesNotReadDecisionsThatUsersWrite: only the scheduler writes them, when it binds a pod.
+func TestVolcanoDoesNotReadDecisionsThatUsersWrite(t *testing.T) {
+	for node, want := range map[string]int{"": 1, "n1": 3} {
 		pod := wholePod("p", node)
-		pod.Annotations = map[string]string{topologyDecision: `{"numa":{"0":{"cpu":"1e-20000000"}}}`, "other": "kept"}
+		pod.Annotations = map[string]string{"volcano.sh/topology-decision": `{"numa":{"0":{"cpu":"1e-20000000"}}}`, "volcano.sh/vgpu-ids-new": "GPU-0,NVIDIA", "other": "kept"}
 		object, err := new(pods).notice(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := object.(*corev1.Pod).Annotations; len(got) != want || got["other"] != "kept" {
 			t.Errorf("node %q: %v", node, got)
+		}
+	}
+}
+
+func TestTheCacheKeepsNoManagedFields(t *testing.T) {
+	managed := metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}}
+	for _, transformed := range []func() (any, error){
+		func() (any, error) { return new(pods).notice(&corev1.Pod{ObjectMeta: managed}) },
+		func() (any, error) { return new(nodes).transform(&corev1.Node{ObjectMeta: managed}) },
+	} {
+		object, err := transformed()
+		if err != nil || len(object.(metav1.Object).GetManagedFields()) != 0 || object.(metav1.Object).GetName() != "a" {
+			t.Errorf("the cache has %v, %v", object, err)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/kube"
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
@@ -30,9 +31,9 @@ type Config struct {
 	Options *options.ServerOption
 	// Configuration replaces the configuration file of the options. If it is empty, the scheduler reads the file.
 	Configuration string
-	// Offers returns the devices that nodes offer as extended resources in a session with these plugins. It is called before each session, and
-	// returns the same object until something changes.
-	Offers func(plugins []conf.Tier) *dra.Offers
+	// Begin is called before each session with these plugins. It returns the devices that nodes offer as extended resources in it, the same object until
+	// something changes.
+	Begin func(cache schedulercache.Cache, plugins []conf.Tier) *dra.Offers
 	// BeforeClose is called between the actions of a session and the end of the session.
 	BeforeClose func(*framework.Session)
 	// Ready returns an error about objects that the scheduler cannot read. It must be safe for concurrent use.

@@ -28,7 +28,7 @@ type Scheduler struct {
 	cache         *schedulercache.SchedulerCache
 	nodes         *nodes
 	pods          *pods
-	offers        func([]conf.Tier) *dra.Offers
+	begin         func(schedulercache.Cache, []conf.Tier) *dra.Offers
 	beforeClose   func(*framework.Session)
 	configuration *configurationFile
 	options       *options.ServerOption
@@ -63,7 +63,7 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 	cache.Evictor = &evictor{
 		client: cache.Client(), recorder: cache.Recorder, longest: func() time.Duration { return file.get().longestEnd() }, failed: counted.evictions.failed,
 	}
-	return &Scheduler{cache: cache, nodes: shown, pods: counted, offers: given.Offers, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
+	return &Scheduler{cache: cache, nodes: shown, pods: counted, begin: given.Begin, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
 }
 
 // Run starts the scheduler, and returns when the cache is filled. Sessions end with ctx.
@@ -94,9 +94,9 @@ func (s *Scheduler) RunOnce(context.Context) {
 	for _, action := range c.actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
-	s.nodes.show(s.offers(c.tiers))
+	s.nodes.show(s.begin(s.cache, c.tiers))
 
-	session := framework.OpenSession(s.pods, c.tiers, c.configurations)
+	session := s.pods.open(c)
 	defer func() {
 		framework.CloseSession(session)
 		metrics.UpdateE2eDuration(metrics.Duration(start))

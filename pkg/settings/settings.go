@@ -35,6 +35,8 @@ const (
 	BindingTimeout = "bindingTimeout"
 	// NodeOrderWeight is how much the preference among cards counts.
 	NodeOrderWeight = "nodeOrderWeight"
+	// Incremental lets pods that are alike share the answers of nodes, and sessions copy only what has changed.
+	Incremental = "incremental"
 	// CardResourceNames are the resources that stand for cards, in place of the default rule.
 	CardResourceNames = "cardResourceNames"
 	// AccountingEnabled says whether the record of usage is written.
@@ -80,6 +82,7 @@ type Settings struct {
 	ReservationTimeout     time.Duration
 	BindingTimeout         time.Duration
 	NodeOrderWeight        float64
+	Incremental            bool
 	CardResources          card.ResourceNames
 	Accounting             Accounting
 }
@@ -109,7 +112,7 @@ func Read(name string, given map[string]any) (Settings, []Invalid) {
 
 func defaults(name string) Settings {
 	return Settings{
-		Name: name, CapacityCardMode: name == CardName, CardQuotaRequired: name == CardName, NodeOrderWeight: 1,
+		Name: name, CapacityCardMode: name == CardName, CardQuotaRequired: name == CardName, NodeOrderWeight: 1, Incremental: true,
 		DeviceAccounting: AccountRequested, ReservationTimeout: DefaultReservationTimeout, BindingTimeout: DefaultBindingTimeout, Accounting: defaultAccounting,
 	}
 }
@@ -132,6 +135,7 @@ func (s *Settings) arguments() []argument {
 		into(ReservationTimeout, &s.ReservationTimeout, readTimeout),
 		into(BindingTimeout, &s.BindingTimeout, readTimeout),
 		into(NodeOrderWeight, &s.NodeOrderWeight, readNumber),
+		into(Incremental, &s.Incremental, readBool),
 		into(CardResourceNames, &s.CardResources, readResourceNames),
 		into(AccountingEnabled, &s.Accounting.Enabled, readBool),
 		into(AccountingLabel, &s.Accounting.Label, readLabel),

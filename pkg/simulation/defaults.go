@@ -24,10 +24,10 @@ const (
 )
 
 // defaulted returns an object with the defaults of the API server and of Volcano's webhooks. An object from a file may lack them.
-func defaulted(object *unstructured.Unstructured, state *clusterstate.State) (*unstructured.Unstructured, error) {
+func defaulted(object *unstructured.Unstructured, classes []schedulingv1.PriorityClass) (*unstructured.Unstructured, error) {
 	switch gvk := object.GroupVersionKind(); gvk.GroupKind().String() {
 	case "Pod":
-		return change(object, func(pod *corev1.Pod) { defaultPod(pod, state) })
+		return change(object, func(pod *corev1.Pod) { defaultPod(pod, classes) })
 	case "Job.batch.volcano.sh":
 		return change(object, defaultJob)
 	case "ResourceClaim.resource.k8s.io":
@@ -71,30 +71,36 @@ func asObject(apiVersion, kind string, typed any) (*unstructured.Unstructured, e
 	return out, nil
 }
 
-func defaultPod(pod *corev1.Pod, state *clusterstate.State) {
+func defaultPod(pod *corev1.Pod, classes []schedulingv1.PriorityClass) {
 	defaults.SetObjectDefaults_Pod(pod)
 	if pod.Status.Phase == "" {
 		pod.Status.Phase = corev1.PodPending
 	}
 	if pod.Spec.Priority == nil {
-		value, policy := priorityOf(pod.Spec.PriorityClassName, state)
+		value, policy := priorityOf(pod.Spec.PriorityClassName, classes)
 		pod.Spec.Priority, pod.Spec.PreemptionPolicy = ptr.To(value), policy
 	}
 }
 
 // priorityOf returns the values that the admission of Kubernetes sets in a pod.
-func priorityOf(class string, state *clusterstate.State) (int32, *corev1.PreemptionPolicy) {
-	for i := range state.Items {
-		o := &state.Items[i]
-		if o.GetKind() != "PriorityClass" {
-			continue
-		}
-		var pc schedulingv1.PriorityClass
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pc) == nil && (class == pc.Name || class == "" && pc.GlobalDefault) {
+func priorityOf(class string, classes []schedulingv1.PriorityClass) (int32, *corev1.PreemptionPolicy) {
+	for i := range classes {
+		if pc := &classes[i]; class == pc.Name || class == "" && pc.GlobalDefault {
 			return pc.Value, pc.PreemptionPolicy
 		}
 	}
 	return 0, nil
+}
+
+// priorityClasses returns the PriorityClasses of a state that can be read.
+func priorityClasses(state *clusterstate.State) (classes []schedulingv1.PriorityClass) {
+	for i := range state.Items {
+		var pc schedulingv1.PriorityClass
+		if o := &state.Items[i]; o.GetKind() == "PriorityClass" && runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pc) == nil {
+			classes = append(classes, pc)
+		}
+	}
+	return classes
 }
 
 // defaultJob sets the defaults of Volcano's webhook.

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/spf13/pflag"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"volcano.sh/volcano/cmd/scheduler/app/options"
@@ -39,6 +40,8 @@ type replay struct {
 	plugins   *capacity.Plugins
 	scheduler *scheduler.Scheduler
 	before    *clusterstate.State
+	// classes are the PriorityClasses of the state before.
+	classes []schedulingv1.PriorityClass
 	// complete reports whether the server has all objects. Controllers run only then.
 	complete bool
 }
@@ -61,7 +64,7 @@ func Run(ctx context.Context, state *clusterstate.State, explained func(*Workloa
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r.plugins = capacity.New(ctx)
+	r.register(ctx)
 	defer r.plugins.Shutdown()
 	defer cancel()
 	if err := r.start(ctx, state); err != nil {
@@ -83,8 +86,9 @@ func Run(ctx context.Context, state *clusterstate.State, explained func(*Workloa
 	return r.outcome(ctx, explained)
 }
 
-// start creates the scheduler as its command does.
-func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
+// register registers plugins and actions as the command of the scheduler does.
+func (r *replay) register(ctx context.Context) {
+	r.plugins = capacity.New(ctx)
 	for name, builder := range r.plugins.Builders() {
 		framework.RegisterPluginBuilder(name, builder)
 	}
@@ -94,12 +98,16 @@ func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
 	for _, action := range r.plugins.Actions() {
 		framework.RegisterAction(action)
 	}
+}
+
+// start creates the scheduler as its command does.
+func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
 	opts := options.NewServerOption()
 	opts.AddFlags(pflag.NewFlagSet("simulation", pflag.ContinueOnError)) // sets the defaults
 	opts.EnableCacheDumper = false
 	opts.RegisterOptions()
 	made, err := scheduler.NewForReplay(r.server.Config(), scheduler.Config{
-		Options: opts, Configuration: state.Configuration, Offers: r.plugins.Offers, BeforeClose: r.plugins.Answer, Ready: r.plugins.Ready,
+		Options: opts, Configuration: state.Configuration, Begin: r.plugins.Begin, BeforeClose: r.plugins.Answer, Ready: r.plugins.Ready,
 	})
 	if err != nil {
 		return fmt.Errorf("start the scheduler: %w", err)
@@ -111,11 +119,12 @@ func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
 
 // load puts objects into the server. It returns the waiting pods and PodGroups instead.
 func (r *replay) load(state *clusterstate.State) (waiting []*unstructured.Unstructured, err error) {
+	r.classes = priorityClasses(state)
 	for i := range state.Items {
 		if err := Check(&state.Items[i]); err != nil {
 			return nil, err
 		}
-		object, err := defaulted(&state.Items[i], state)
+		object, err := defaulted(&state.Items[i], r.classes)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (r *replay) podGroup(job *batchv1alpha1.Job) *schedulingv1beta1.PodGroup {
 		Status: schedulingv1beta1.PodGroupStatus{Phase: schedulingv1beta1.PodGroupPending},
 	}
 	priority := func(class string) int32 {
-		value, _ := priorityOf(class, r.before)
+		value, _ := priorityOf(class, r.classes)
 		return value
 	}
 	least := corev1.ResourceList{}
@@ -82,7 +82,7 @@ func (r *replay) podGroup(job *batchv1alpha1.Job) *schedulingv1beta1.PodGroup {
 		task := &job.Spec.Tasks[i]
 		group.Spec.MinTaskMember[task.Name] = *task.MinAvailable
 		pod := &corev1.Pod{Spec: *task.Template.Spec.DeepCopy()}
-		defaultPod(pod, r.before)
+		defaultPod(pod, r.classes)
 		least = quota.Add(least, controllersutil.CalTaskRequests(pod, pods))
 	}
 	group.Spec.MinResources = &least
@@ -115,7 +115,7 @@ func (r *replay) makePods() error {
 				if known[roleOf(pod)] {
 					continue
 				}
-				defaultPod(pod, r.before)
+				defaultPod(pod, r.classes)
 				if err := r.put("v1", "Pod", pod); err != nil {
 					return err
 				}

@@ -70,8 +70,9 @@ func (c *Cluster) start(ctx context.Context) error {
 		if c.options.WithoutVolcano {
 			return c.startWithoutVolcano(groupCtx)
 		}
-		for _, comp := range []component{c.kwok(), c.volcanoControllers()} {
-			group.Go(func() error { return c.run(groupCtx, comp) })
+		group.Go(func() error { return c.run(groupCtx, c.kwok()) })
+		if c.options.Scheduler != Kube { // its pods need no PodGroups, and nothing makes the first queues
+			group.Go(func() error { return c.run(groupCtx, c.volcanoControllers()) })
 		}
 		if err := c.run(groupCtx, c.volcanoScheduler()); err != nil {
 			return err
@@ -82,11 +83,6 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	return c.applier.apply(ctx, manifests)
-}
-
-// SchedulerMetricsURL returns the URL of the scheduler's Prometheus metrics.
-func (c *Cluster) SchedulerMetricsURL() string {
-	return "http://" + c.addressOf(VolcanoScheduler, 0) + "/metrics"
 }
 
 // SchedulerReadyURL returns the URL that reports whether the scheduler can read everything it needs.

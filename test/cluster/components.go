@@ -43,6 +43,7 @@ var identities = map[string]identity{
 	ControllerManager:  {user: "system:kube-controller-manager"},
 	VolcanoControllers: {user: "vc-controller-manager"},
 	Kwok:               {user: "kwok"},
+	kubeScheduler:      {user: "system:kube-scheduler"},
 	VolcanoScheduler: {
 		user:   "system:serviceaccount:volcano-system:volcano-scheduler",
 		groups: []string{"system:serviceaccounts", "system:serviceaccounts:volcano-system", "system:authenticated"},
@@ -176,17 +177,34 @@ func (c *Cluster) volcanoScheduler() component {
 				"--enable-healthz=true", "--healthz-address=" + local(ports[1]),
 				"--cache-dumper=false", "--disable-default-scheduler-config=true", "--v=3",
 			}, c.options.SchedulerArgs...)
-			if c.options.UpstreamScheduler {
+			switch c.options.Scheduler {
+			case Volcano:
 				return c.role(VolcanoScheduler, args...)
+			case Kube:
+				return c.kubeScheduler(ports)
 			}
 			ours := append([]string{filepath.Join(c.bin, VolcanoScheduler), "--visibility-bind-address=" + local(ports[2])}, args...)
 			return c.role("guard", ours...)
 		},
 		// The scheduler serves metrics before it schedules. They include the latency of plugins after the first session.
 		ready: func(ctx context.Context, ports []string) error {
-			return c.getContaining(ctx, "http://"+local(ports[0])+"/metrics", "volcano_plugin_scheduling_latency")
+			if c.options.Scheduler == Kube {
+				return c.getContaining(ctx, c.SchedulerMetricsURL(), "")
+			}
+			return c.getContaining(ctx, c.SchedulerMetricsURL(), "volcano_plugin_scheduling_latency")
 		},
 	}
+}
+
+// kubeScheduler returns the command line of Kubernetes' scheduler, with as many requests as the others may send. Its metrics and its health have one port.
+func (c *Cluster) kubeScheduler(ports []string) []string {
+	kubeconfig := c.kubeconfig(kubeScheduler)
+	return c.role(kubeScheduler, append([]string{
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=127.0.0.1", "--secure-port=" + ports[0],
+		"--tls-cert-file=" + c.pki.certFile(kubeScheduler), "--tls-private-key-file=" + c.pki.keyFile(kubeScheduler),
+		"--leader-elect=false", "--kube-api-qps=2000", "--kube-api-burst=4000", "--feature-gates=" + gates,
+	}, c.options.SchedulerArgs...)...)
 }
 
 func (c *Cluster) kwok() component {

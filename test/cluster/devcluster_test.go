@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,8 +43,12 @@ func up(ctx context.Context, t *testing.T, dir string, args ...string) *exec.Cmd
 			if _, err := os.Stat(kubeconfig); err != nil {
 				t.Error(err)
 			}
-			if len(printed) != 7 {
-				t.Errorf("want a line for each of 6 components and one at the end, got:\n%s", strings.Join(printed, "\n"))
+			components := 6
+			if slices.Contains(args, "kube") {
+				components-- // it needs none of Volcano's controllers
+			}
+			if len(printed) != components+1 {
+				t.Errorf("want a line for each of %d components and one at the end, got:\n%s", components, strings.Join(printed, "\n"))
 			}
 			return command
 		}
@@ -56,15 +61,15 @@ func TestNoProcessOutlivesDevcluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for _, c := range []struct {
-		name string
-		end  func(t *testing.T, dir string, command *exec.Cmd)
+		name, scheduler string
+		end             func(t *testing.T, dir string, command *exec.Cmd)
 	}{
-		{"after it is killed", func(t *testing.T, _ string, command *exec.Cmd) {
+		{"after it is killed", "volcano", func(t *testing.T, _ string, command *exec.Cmd) {
 			if err := command.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"after devcluster down", func(t *testing.T, dir string, _ *exec.Cmd) {
+		{"after devcluster down", "kube", func(t *testing.T, dir string, _ *exec.Cmd) {
 			if out, err := devcluster(ctx, dir, "down").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -72,8 +77,8 @@ func TestNoProcessOutlivesDevcluster(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			command := up(ctx, t, dir, "--upstream-scheduler")
-			if processes := processesWith(t, dir); len(processes) < 6 {
+			command := up(ctx, t, dir, "--scheduler", c.scheduler)
+			if processes := processesWith(t, dir); len(processes) < 5 {
 				t.Fatalf("only %d processes run", len(processes))
 			}
 			waited := make(chan struct{})
@@ -116,6 +121,7 @@ func TestErrorsOfDevcluster(t *testing.T) {
 		{"a kubeconfig that cannot be written", []string{"up", "--kubeconfig", filepath.Join(file, "config")}, "kubeconfig: "},
 		{"a scheduler configuration that does not exist", []string{"up", "--scheduler-config", "nowhere"}, "scheduler configuration: "},
 		{"binaries that do not exist", []string{"up", "--bin", dir}, "the control plane's binaries are missing: "},
+		{"an unknown scheduler", []string{"up", "--scheduler", "nonsense"}, "--scheduler nonsense: want ours, volcano, or kube"},
 		{"an unknown flag", []string{"up", "--nonsense"}, "unknown flag: --nonsense"},
 		{"no devcluster to stop", []string{"down"}, "no devcluster is running"},
 		{"no devcluster with that state folder", []string{"down", "--state", dir}, "no devcluster is running with state folder " + dir},
@@ -147,7 +153,7 @@ func TestAStateFolderIsLockedAndKept(t *testing.T) {
 	if err := os.WriteFile(manifest, []byte(node), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	up(ctx, t, dir, "--upstream-scheduler", "--state", state, "--manifests", manifest)
+	up(ctx, t, dir, "--scheduler", "volcano", "--state", state, "--manifests", manifest)
 	out, err := devcluster(ctx, dir, "up", "--state", state).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "state folder "+state+" is in use by another cluster") {
 		t.Errorf("a second cluster: %v, %s", err, out)

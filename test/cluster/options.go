@@ -18,7 +18,19 @@ const (
 	VolcanoControllers  = "vc-controller-manager"
 	VolcanoScheduler    = "vc-scheduler"
 	Kwok                = "kwok"
+	kubeScheduler       = "kube-scheduler"
 	controlplaneProgram = "controlplane"
+)
+
+// Scheduler is a scheduler that a cluster can run, as the component VolcanoScheduler.
+type Scheduler string
+
+// The schedulers: this project's, Volcano's with its own plugins, and that of Kubernetes, which serves pods of default-scheduler, has
+// no configuration file, and runs without Volcano's controllers.
+const (
+	Ours    Scheduler = ""
+	Volcano Scheduler = "volcano"
+	Kube    Scheduler = "kube"
 )
 
 // Options are the options of a cluster. The zero value is a cluster with this project's scheduler in a temporary folder.
@@ -35,8 +47,8 @@ type Options struct {
 	Manifests []string
 	// SchedulerConfig is the file with the scheduler's configuration. If it is empty, the scheduler uses the configuration in config/scheduler.
 	SchedulerConfig string
-	// UpstreamScheduler runs Volcano's own scheduler and plugins in place of this project's.
-	UpstreamScheduler bool
+	// Scheduler is the scheduler that runs. The zero value is this project's.
+	Scheduler Scheduler
 	// WithoutVolcano omits Volcano's CRDs, permissions, controllers, and scheduler, for tests that install Volcano themselves.
 	WithoutVolcano bool
 	// SchedulerArgs and APIServerArgs are additional flags, which override the defaults.
@@ -49,7 +61,7 @@ type Options struct {
 // needed returns the names of the binaries and folders that a cluster needs.
 func (o Options) needed() []string {
 	needed := []string{controlplaneProgram, Kwok, crdFolder}
-	if !o.UpstreamScheduler && !o.WithoutVolcano {
+	if o.Scheduler == Ours && !o.WithoutVolcano {
 		needed = append(needed, VolcanoScheduler)
 	}
 	return needed

@@ -34,24 +34,26 @@ func (c *controlPlane) serves(scheme string, port int, path string) func(ctx con
 
 // getContaining returns an error unless a URL responds with status 200 and a body that contains text.
 func (c *controlPlane) getContaining(ctx context.Context, url, text string) error {
+	body, err := c.get(ctx, url)
+	if err == nil && !bytes.Contains(body, []byte(text)) {
+		return fmt.Errorf("%s does not contain %s yet", url, text)
+	}
+	return err
+}
+
+// get returns the body of a response with status 200.
+func (c *controlPlane) get(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := c.probe.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, response.Status)
+		return nil, fmt.Errorf("%s: %s", url, response.Status)
 	}
-	if !bytes.Contains(body, []byte(text)) {
-		return fmt.Errorf("%s does not contain %s yet", url, text)
-	}
-	return nil
+	return io.ReadAll(response.Body)
 }

@@ -13,11 +13,10 @@ import (
 
 const defaultSchedulerConfig = "scheduler/volcano-scheduler.conf"
 
-// UseScheduler restarts the scheduler with another configuration file: Volcano's own scheduler if upstream is true, otherwise this project's.
-// If config is empty, the scheduler uses the configuration in config/scheduler.
-func (c *Cluster) UseScheduler(ctx context.Context, upstream bool, config string) error {
+// UseScheduler replaces the scheduler. If config is empty, Volcano's and ours use the configuration in config/scheduler.
+func (c *Cluster) UseScheduler(ctx context.Context, scheduler Scheduler, config string) error {
 	c.mu.Lock()
-	c.options.UpstreamScheduler, c.options.SchedulerConfig = upstream, config
+	c.options.Scheduler, c.options.SchedulerConfig = scheduler, config
 	c.mu.Unlock()
 	if err := c.writeSchedulerConfig(); err != nil {
 		return err
@@ -30,6 +29,20 @@ func (c *Cluster) UseScheduler(ctx context.Context, upstream bool, config string
 
 // SchedulerConfigFile returns the configuration file that the scheduler reads and watches.
 func (c *Cluster) SchedulerConfigFile() string { return c.schedulerConfig }
+
+// SchedulerMetricsURL returns the URL of the scheduler's Prometheus metrics. Kubernetes' own serves them only with TLS.
+func (c *Cluster) SchedulerMetricsURL() string {
+	scheme := "http"
+	if c.options.Scheduler == Kube {
+		scheme = "https"
+	}
+	return scheme + "://" + c.addressOf(VolcanoScheduler, 0) + "/metrics"
+}
+
+// SchedulerMetrics returns the Prometheus metrics of the scheduler.
+func (c *Cluster) SchedulerMetrics(ctx context.Context) ([]byte, error) {
+	return c.get(ctx, c.SchedulerMetricsURL())
+}
 
 // writeSchedulerConfig writes the configuration into a separate folder, because the scheduler watches the whole folder.
 func (c *Cluster) writeSchedulerConfig() error {
@@ -55,3 +68,6 @@ func (c *Cluster) writeSchedulerConfig() error {
 	}
 	return os.Rename(complete, c.schedulerConfig)
 }
+
+// FeatureGates returns the value of --feature-gates with which another scheduler knows all features that a cluster serves.
+func FeatureGates() string { return gates }

@@ -23,12 +23,12 @@ const (
 var apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
 // forwardVisibility makes the API server forward requests for visibility.devicequota.io to the scheduler, as config/visibility does.
-// Services have no network here, so the Service is another name of this machine. Upstream's scheduler does not serve the group.
+// Services have no network here, so the Service is another name of this machine. Other schedulers do not serve the group.
 func (c *Cluster) forwardVisibility(ctx context.Context) error {
 	c.mu.Lock()
-	port, upstream := c.ports[VolcanoScheduler][2], c.options.UpstreamScheduler
+	port, scheduler := c.ports[VolcanoScheduler][2], c.options.Scheduler
 	c.mu.Unlock()
-	if upstream {
+	if scheduler != Ours {
 		return c.stopForwarding(ctx)
 	}
 	number, err := strconv.ParseInt(port, 10, 32)

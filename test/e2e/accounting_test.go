@@ -34,8 +34,8 @@ import (
 
 var _ = Describe("The record of usage", func() {
 	It("has exactly the seconds for which pods held devices, whatever happens to the scheduler", func(ctx context.Context) {
-		Expect(controlPlane.UseScheduler(ctx, false, accountingConfig())).To(Succeed())
-		DeferCleanup(func(ctx context.Context) error { return controlPlane.UseScheduler(ctx, false, "") })
+		Expect(controlPlane.UseScheduler(ctx, cluster.Ours, accountingConfig())).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return controlPlane.UseScheduler(ctx, cluster.Ours, "") })
 		f := newFixture(ctx)
 		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
 		f.submit(ctx, gang("train", queue, 2))

@@ -37,12 +37,12 @@ func configured(lines string) string {
 // The cluster switches from Volcano's own scheduler to this project's, under both plugin names and with all arguments, while its pods run.
 var _ = Describe("A cluster that already has cards and Volcano", Ordered, func() {
 	BeforeAll(func() {
-		ownCluster(cluster.Options{UpstreamScheduler: true, Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
+		ownCluster(cluster.Options{Scheduler: cluster.Volcano, Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
 	})
 
 	use := func(ctx context.Context, config string) {
 		GinkgoHelper()
-		Expect(controlPlane.UseScheduler(ctx, false, config)).To(Succeed())
+		Expect(controlPlane.UseScheduler(ctx, cluster.Ours, config)).To(Succeed())
 	}
 
 	It("switches to capacity without losing a pod, and counts those that run", func(ctx context.Context) {
@@ -168,6 +168,7 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 	It("runs the plugin under the name capacity-card with its own defaults", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
+		f.node(ctx, "plain")
 		use(ctx, configured("  - name: capacity-card\n"))
 		org := f.cardQueue(ctx, "org", "root", `{"NVIDIA-H100-80GB": 1}`)
 		team, none := f.cardQueue(ctx, "team", org, `{"NVIDIA-H100-80GB": 4}`), f.cardQueue(ctx, "none", "root", "")
@@ -185,7 +186,7 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 		f.expectNotEnqueued(ctx, "none", "EmptyQueueCapability", insufficient(none, h100, 1, 1, 0))
 		By("cpu without a limit of the queue is bounded by the cluster")
 		f.plain(ctx, "huge", none, 1, 1, amount(corev1.ResourceCPU, "1000"), "")
-		expectWarning(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "huge"), "InsufficientCPUQuota", "Queue <"+none+"> has insufficient <cpu> quota: requested <1000>")
+		f.expectNotEnqueued(ctx, "huge", "NeverFits", "Queue <"+none+"> has insufficient <cpu> quota: requested <1000>")
 		Expect(getQueue(ctx, team).Status.State).To(Equal(upstreamv1beta1.QueueStateOpen))
 	})
 })

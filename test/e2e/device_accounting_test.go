@@ -119,7 +119,7 @@ var _ = Describe("Where a quota of devices is required", Ordered, func() {
 	})
 
 	It("with matching, one listed class that the device matches suffices", func(ctx context.Context) {
-		Expect(controlPlane.UseScheduler(ctx, false, configured(entry+"matching\n"))).To(Succeed())
+		Expect(controlPlane.UseScheduler(ctx, cluster.Ours, configured(entry+"matching\n"))).To(Succeed())
 		f := newFixture(ctx)
 		specific := f.model(ctx, "large")
 		generic := f.genericClass(ctx, specific)

@@ -23,8 +23,6 @@ var _ = Describe("The tour", func() {
 		blocks := page.Block.FindAllStringSubmatch(string(text), -1)
 		for i, block := range blocks {
 			switch block[1] {
-			case "yaml":
-				Expect(controlPlane.ApplyYAML(ctx, "tour.md", []byte(block[2]))).To(Succeed())
 			case "sh":
 				commands = "export LC_ALL=C.UTF-8\n" + block[2]
 				By(commands)

@@ -126,7 +126,7 @@ var rightsScenarios = []scenario{
 		},
 		want: outcome{evicted: tally{}, running: tally{"low": 1, "theirs": 3}},
 		then: func(ctx context.Context, s *scene) {
-			s.expectExplained(ctx, "high", 1, names("No node has enough free devices of "+s.class))
+			s.expectExplained(ctx, "high", 1, names("No node has as much <"+s.class+"> as a pod requests, which is <3>: the largest has <2>"))
 		},
 	},
 	{

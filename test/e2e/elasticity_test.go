@@ -47,7 +47,7 @@ var _ = Describe("Elasticity:", Ordered, ContinueOnFailure, func() {
 
 	Context("with reclaimGangs, and a scheduler that is killed while victims leave,", func() {
 		BeforeAll(func(ctx context.Context) {
-			Expect(controlPlane.UseScheduler(ctx, false, elasticConfig(true))).To(Succeed())
+			Expect(controlPlane.UseScheduler(ctx, cluster.Ours, elasticConfig(true))).To(Succeed())
 		})
 		play(killScheduler, slices.Concat(wholeGangScenarios, crashScenarios)...)
 	})

@@ -14,6 +14,7 @@ import (
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/test/cluster"
 )
 
 var _ = Describe("A gang whose pods request an extended resource of a DeviceClass", func() {
@@ -106,9 +107,9 @@ var _ = Describe("A gang whose pods request an extended resource of a DeviceClas
 
 var _ = Describe("A scheduler with the plugin overcommit and cardUnlimitedCpuMemory", Ordered, func() {
 	BeforeAll(func(ctx context.Context) {
-		Expect(controlPlane.UseScheduler(ctx, false, configured(
+		Expect(controlPlane.UseScheduler(ctx, cluster.Ours, configured(
 			"  - name: capacity\n    enableHierarchy: true\n    arguments:\n      cardUnlimitedCpuMemory: true\n  - name: overcommit\n"))).To(Succeed())
-		DeferCleanup(func(ctx context.Context) error { return controlPlane.UseScheduler(ctx, false, "") })
+		DeferCleanup(func(ctx context.Context) error { return controlPlane.UseScheduler(ctx, cluster.Ours, "") })
 	})
 
 	It("admits pods with an extended resource of a class that is a card, and exempts them from limits of cpu and memory", func(ctx context.Context) {

@@ -95,6 +95,15 @@ func guardOfDevices() {
 		}(),
 		Entry("a pod with an affinity to many nodes", nobodyBut("more than 16 terms of nodeAffinity", attempt{create: asPod(template("", forVolcanos+onNodes(257)))})),
 		Entry("a pod with an affinity to some nodes", everybody(attempt{create: asPod(template("", forVolcanos+onNodes(256)))})),
+		Entry("a pod with many affinities to some nodes", nobodyBut("more than 1024 together", attempt{create: asPod(template("", forVolcanos+
+			"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {"+
+			many("nodeSelectorTerms", "{matchExpressions: [{key: k%d, operator: In, values: ["+strings.Join(numbered("x%%[1]d%d", 256), ", ")+"]}]}", 4)+"}}}"))})),
+		Entry("a pod with many affinities to some labels", nobodyBut("or all of them by more than 256", attempt{create: asPod(template("", forVolcanos+
+			"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ["+strings.Join(numbered(
+			"{topologyKey: k%d, labelSelector: {matchExpressions: [{key: k, operator: In, values: ["+strings.Join(numbered("x%%[1]d%d", 16), ", ")+"]}]}}", 16), ", ")+"]}}"))})),
+		Entry("a pod with some affinities to some labels", everybody(attempt{create: asPod(template("", forVolcanos+
+			"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ["+strings.Join(numbered(
+			"{topologyKey: k%d, labelSelector: {matchExpressions: [{key: k, operator: In, values: ["+strings.Join(numbered("x%%[1]d%d", 15), ", ")+"]}]}}", 16), ", ")+"]}}"))})),
 		Entry("a pod of many containers", nobodyBut("more than 256 containers", attempt{create: asPod(template("", forVolcanos+many("initContainers", "{name: c%d, image: i}", 256)))})),
 		Entry("a pod of many volumes", nobodyBut("more than 256 containers, volumes", attempt{create: asPod(template("", forVolcanos+many("volumes", "{name: v%d, persistentVolumeClaim: {claimName: c}}", 257)))})),
 		Entry("a pod that gets many terms of nodeAffinity while it is gated", nobodyBut("more than 16 terms of nodeAffinity", attempt{
@@ -115,6 +124,10 @@ func guardOfDevices() {
 			existing: workloads["Deployment"](template("", forVolcanos)), patch: "metadata: {annotations: {scheduling.volcano.sh/group-min-member: '99999'}}"})),
 		Entry("a pod of many resources", nobodyBut("or 512 requests and limits", attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, resources: {limits: {"+
 			strings.Join(numbered("example.com/r%d: 1", 257), ", ")+"}}}]"))})),
+		Entry("a pod that requests nothing of many extended resources", nobodyBut("or 64 limits of extended resources", attempt{create: asPod(template("",
+			forVolcanos+"initContainers: [{name: c, image: i, resources: {limits: {"+strings.Join(numbered("example.com/r%d: 0", 65), ", ")+"}}}]"))})),
+		Entry("a pod of some extended resources", everybody(attempt{create: asPod(template("", forVolcanos+"initContainers: [{name: c, image: i, resources: {limits: {"+
+			strings.Join(numbered("example.com/r%d: 1", 64), ", ")+"}}}]"))})),
 		Entry("a pod of many resources in several containers", nobodyBut("or 512 requests and limits", attempt{create: asPod(template("", forVolcanos+many("initContainers",
 			"{name: c%d, image: i, resources: {limits: {"+strings.Join(numbered("example.com/r%%[1]d%d: 1", 4), ", ")+"}}}", 65)))})),
 		Entry("a pod with an affinity to many fields", nobodyBut("more than 16 expressions or fields", attempt{create: asPod(template("",
@@ -216,6 +229,8 @@ func guardOfRecords() {
 			patch: "metadata: {annotations: {volcano.sh/charged-queue: root/other}}"})),
 		Entry("what Volcano decided about the topology of a pod", onlyTheScheduler("only the scheduler writes the annotation volcano.sh/topology-decision",
 			attempt{existing: running("a: b"), patch: `metadata: {annotations: {volcano.sh/topology-decision: '{"numa":{"0":{"cpu":"1e-20000000"}}}'}}`})),
+		Entry("the shares of GPUs that Volcano gave a pod", onlyTheScheduler("only the scheduler writes the annotation volcano.sh/vgpu-ids-new",
+			attempt{existing: running("a: b"), patch: "metadata: {annotations: {volcano.sh/vgpu-ids-new: 'GPU-0,NVIDIA'}}"})),
 		Entry("more annotations of a pod than can be counted", onlyTheScheduler("a pod has at most 1000 annotations",
 			attempt{existing: running("a: b"), patch: "metadata: {annotations: {" + strings.Join(numbered("a%d: ''", 1000), ", ") + "}}"})),
 		Entry("many annotations of a pod", everybody(attempt{existing: running("a: b"), patch: "metadata: {annotations: {" + strings.Join(numbered("a%d: ''", 999), ", ") + "}}"})),

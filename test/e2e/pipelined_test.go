@@ -30,8 +30,10 @@ var _ = DescribeTable("A pod that asks for more devices than any node has evicts
 	Expect(eventsIn(ctx, f.namespace, "")).NotTo(ContainElement(ContainSubstring("can possibly be assigned")))
 	expectAllocated(ctx, queue, class+"/count", 2)
 },
-	Entry("allows it", int64(8), "InsufficientDevices", func(_, class string) string { return "No node has enough free devices of " + class }),
-	Entry("needs victims", int64(4), "InsufficientScalarQuota", func(queue, class string) string { return insufficient(queue, class, 3, 5, 4) }),
+	Entry("allows it", int64(8), "NeverFits", func(_, class string) string {
+		return "No node has as much <" + class + "> as a pod requests, which is <3>: the largest has <2>. The quota of the queue allows it"
+	}),
+	Entry("needs victims", int64(4), "NeverFits", func(queue, class string) string { return insufficient(queue, class, 3, 5, 4) }),
 )
 
 // podsRunning returns the UIDs of the running pods of a job.

@@ -117,14 +117,14 @@ var _ = Describe("Why something waits", func() {
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 8}`)
 		changeQueue(ctx, team, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cores(4) })
 		f.cardJob(ctx, "large", team, cardTask{names: h100, cpu: "6000"})
-		f.expectNotEnqueued(ctx, "large", "InsufficientCPUQuota", "No node has as much <cpu> as a pod requests: the largest has <")
-		f.expectNotEnqueued(ctx, "large", "InsufficientCPUQuota", insufficient(team, "cpu", 6000, 6000, 4))
+		f.expectNotEnqueued(ctx, "large", "NeverFits", "No node has as much <cpu> as a pod requests, which is <6000>: the largest has <")
+		f.expectNotEnqueued(ctx, "large", "NeverFits", insufficient(team, "cpu", 6000, 6000, 4))
 	})
 
 	It("is that no node has the labels that it selects, before the quota", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
 		f.submit(ctx, gang("lost", queue, 3).onNode("mars"))
-		f.expectNotEnqueued(ctx, "lost", "InsufficientScalarQuota",
+		f.expectNotEnqueued(ctx, "lost", "NeverFits",
 			"No node has the labels that a pod selects: <kubernetes.io/hostname=mars>. Queue <"+queue+"> has insufficient <"+f.class+"> quota")
 	})
 

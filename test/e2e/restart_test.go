@@ -5,11 +5,15 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/devicequota/devicequota/test/cluster"
 )
@@ -40,6 +44,35 @@ var _ = Describe("A scheduler that is killed", func() {
 		Eventually(devices.current).WithContext(ctx).Should(BeZero())
 		Expect(devices.most()).To(BeNumerically("<=", 7))
 		Expect(devices.most()).To(BeNumerically(">", 3), "the burst did not fill the quota, so the test proves nothing")
+	})
+
+	It("refuses no pod that fits when it starts again", func(ctx context.Context) {
+		const pods = 8
+		f := newFixture(ctx)
+		queue := f.queue(ctx, "team", "root", limit(f.class, pods))
+		Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return controlPlane.Restart(ctx, cluster.VolcanoScheduler) })
+		for i := range pods {
+			name := fmt.Sprint("one-", i)
+			must(f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(exactly(f.class, 1)),
+			}, metav1.CreateOptions{}))
+			f.pod(ctx, name, queue, using(name))
+		}
+		var refusals sync.Map
+		followPods(f.namespace, func(pod *corev1.Pod, _ bool) {
+			if _, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled); condition != nil && condition.Status == corev1.ConditionFalse {
+				refusals.Store(pod.Name, condition.Message)
+			}
+		})
+		Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
+		for i := range pods {
+			f.expectPodRuns(ctx, fmt.Sprint("one-", i))
+		}
+		refusals.Range(func(pod, why any) bool {
+			Expect(why).To(BeNil(), "refusal of pod %s", pod)
+			return true
+		})
 	})
 })
 

@@ -84,12 +84,8 @@ func newSoak(ctx context.Context, f *fixture) *soak {
 		fixture: f, models: map[string]string{}, claims: map[types.UID]claimHoldings{},
 		allocated: map[string]holdings{}, most: map[string]holdings{}, capability: map[string]holdings{},
 	}
-	shared := device("shared", "shared", capacities{"memory": {Value: resource.MustParse("80Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{
-		Default: ptr.To(resource.MustParse("10Gi")), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: ptr.To(resource.MustParse("5Gi")), Step: ptr.To(resource.MustParse("5Gi"))},
-	}}})
-	shared.AllowMultipleAllocations = ptr.To(true)
 	for i := range 3 {
-		f.node(ctx, fmt.Sprint("n", i), slices.Concat(devices(3, "big", bytes("80Gi")), devices(3, "small", bytes("40Gi")), []resourcev1.Device{shared})...)
+		k.addNode(ctx, fmt.Sprint("n", i))
 	}
 	big, small, part := f.model(ctx, "big"), f.model(ctx, "small"), f.model(ctx, "shared")
 	k.models = map[string]string{big: "big", small: "small", part: "shared"}
@@ -122,6 +118,15 @@ func newSoak(ctx context.Context, f *fixture) *soak {
 	}
 	k.watch()
 	return k
+}
+
+// addNode adds a node with seven devices, one of which can be shared.
+func (k *soak) addNode(ctx context.Context, name string) {
+	shared := device("shared", "shared", capacities{"memory": {Value: resource.MustParse("80Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{
+		Default: ptr.To(resource.MustParse("10Gi")), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: ptr.To(resource.MustParse("5Gi")), Step: ptr.To(resource.MustParse("5Gi"))},
+	}}})
+	shared.AllowMultipleAllocations = ptr.To(true)
+	k.node(ctx, name, slices.Concat(devices(3, "big", bytes("80Gi")), devices(3, "small", bytes("40Gi")), []resourcev1.Device{shared})...)
 }
 
 func (k *soak) shapes() []string {
@@ -163,12 +168,22 @@ func (k *soak) run(ctx context.Context, queue, name string, runFor time.Duration
 
 // disturb deletes some pods in any state, and changes the quotas.
 func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
+	k.deleteSome(ctx, random)
+	k.setCapability(ctx, k.changed(random))
+}
+
+// deleteSome deletes some pods in any state.
+func (k *soak) deleteSome(ctx context.Context, random *rand.Rand) {
 	pods := must(kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{}))
 	for _, pod := range pods.Items {
 		if random.IntN(25) == 0 && metav1.GetControllerOf(&pod) == nil {
-			Expect(kube.CoreV1().Pods(k.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})).To(Succeed())
+			Expect(ignoreNotFound(kube.CoreV1().Pods(k.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{}))).To(Succeed())
 		}
 	}
+}
+
+// changed returns quotas of some devices less than the full ones.
+func (k *soak) changed(random *rand.Rand) map[string]*schedulingv1beta1.DRAQuota {
 	changed := map[string]*schedulingv1beta1.DRAQuota{}
 	for name, full := range k.full {
 		if full == nil {
@@ -181,7 +196,7 @@ func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
 		}
 		changed[name] = less
 	}
-	k.setCapability(ctx, changed)
+	return changed
 }
 
 // setCapability changes quotas. Until the scheduler has read a change, the previous quota applies. Until then, the accounts use the

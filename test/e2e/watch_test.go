@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
@@ -163,7 +167,12 @@ func (w *podWatch) check(ctx context.Context, pod *corev1.Pod) {
 }
 
 func (w *podWatch) checkClaim(ctx context.Context, pod *corev1.Pod, name string) {
-	claim, err := w.kube.ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
+	var claim *resourcev1.ResourceClaim
+	restarted := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1.5, Steps: 12} // specs restart the API server
+	err := retry.OnError(restarted, func(err error) bool { return !apierrors.IsNotFound(err) && ctx.Err() == nil }, func() (err error) {
+		claim, err = w.kube.ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
+		return err
+	})
 	if err == nil && resourceclaim.IsReservedForPod(pod, claim) && claim.Status.Allocation != nil {
 		return
 	}

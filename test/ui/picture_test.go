@@ -15,18 +15,33 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var update = flag.Bool("update", false, "take the picture of the page for the documentation again")
+var update = flag.Bool("update", false, "take the pictures of the page for the documentation again")
+
+// shot is a picture for the documentation.
+type shot struct {
+	// name is that of the file in docs/images, and of the file with the texts of the page in it.
+	name string
+	// fragment is that of the address of the page.
+	fragment string
+	height   int
+	// waitFor are texts that the page has when it shows the example.
+	waitFor []string
+	// texts returns the texts of the page that depend neither on time nor on what else runs.
+	texts string
+}
+
+var shots = []shot{
+	{"page", "", 480, []string{"The cluster", "4 / 6 (4 waiting)", "6 / 8 (4 waiting)"}, headings},
+	{"explanation", "#waiting?explain=default/jobs/tuner", 760, []string{"What would have to go"}, explained},
+}
 
 const (
-	picture = root + "/docs/images/page.png"
-	// caption has the texts of the page in the picture.
-	caption                     = "testdata/picture.txt"
-	pictureWidth, pictureHeight = 1000, 480
+	pictureWidth = 1000
 	// largest is the number of bytes of a picture that a README loads quickly.
-	largest = 150_000
-	// headings are the texts of the page that depend neither on time nor on what runs.
+	largest  = 150_000
 	headings = `[...document.querySelectorAll('h1, nav a, #filters label:not([hidden]), [data-queue], .legend, #view caption')].map((element) => element.dataset.queue ??
 		[...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent.trim()).join(' ').trim()).join('\n') + '\n'`
+	explained = `[...document.querySelectorAll('#explanation h2, #explanation p, #explanation .checks li')].map((element) => element.textContent.trim()).join('\n') + '\n'`
 )
 
 var manifest = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -35,11 +50,19 @@ var manifest = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 func TestThePictureShowsThePage(t *testing.T) {
 	showExample(t)
 	jobs(t)
-	b := open(t, cluster.page, pictureWidth, pictureHeight)
+	for _, shot := range shots {
+		t.Run(shot.name, shot.check)
+	}
+}
+
+func (s shot) check(t *testing.T) {
+	picture, caption := filepath.Join(root, "docs/images", s.name+".png"), filepath.Join("testdata", s.name+".txt")
+	b := open(t, cluster.page+s.fragment, pictureWidth, s.height)
 	b.run(prefer("light"))
-	b.waitForText("4 / 6 (4 waiting)")
-	b.waitForText("6 / 8 (4 waiting)")
-	now := script[string](b, headings)
+	for _, text := range s.waitFor {
+		b.waitFor(text, fmt.Sprintf("document.body.innerText.includes(%q)", text))
+	}
+	now := script[string](b, s.texts)
 	if *update {
 		var content []byte
 		b.run(chromedp.CaptureScreenshot(&content))
@@ -54,7 +77,7 @@ func TestThePictureShowsThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size, err := png.DecodeConfig(bytes.NewReader(content)); err != nil || size.Width != pictureWidth || size.Height != pictureHeight || len(content) > largest {
+	if size, err := png.DecodeConfig(bytes.NewReader(content)); err != nil || size.Width != pictureWidth || size.Height != s.height || len(content) > largest {
 		t.Errorf("the picture has %d bytes and is %d wide and %d high: %v", len(content), size.Width, size.Height, err)
 	}
 }

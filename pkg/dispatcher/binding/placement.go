@@ -97,6 +97,19 @@ func ForgetPlacement(rb *workv1alpha2.ResourceBinding) {
 	metav1.SetMetaDataAnnotation(&rb.ObjectMeta, appliedPlacement, "")
 }
 
+// KeepFollowed undoes a change of which placement the scheduler has followed, unless that is the binding's placement now. The scheduler may write an
+// earlier placement late. Karmada's dependencies distributor may write the annotations of an earlier version, and users may write anything.
+func KeepFollowed(old, rb *workv1alpha2.ResourceBinding) {
+	text, noted := old.Annotations[appliedPlacement]
+	switch {
+	case PlacementFollowed(rb):
+	case noted:
+		metav1.SetMetaDataAnnotation(&rb.ObjectMeta, appliedPlacement, text)
+	default:
+		delete(rb.Annotations, appliedPlacement)
+	}
+}
+
 // PlacementForgotten reports whether ForgetPlacement was called since the scheduler last chose clusters.
 func PlacementForgotten(rb *workv1alpha2.ResourceBinding) bool {
 	text, noted := rb.Annotations[appliedPlacement]

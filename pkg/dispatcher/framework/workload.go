@@ -75,6 +75,22 @@ func (w *Workload) Returns() bool {
 	return hold != nil && hold.Reason == binding.Returning && w.State.Grant != nil
 }
 
+// leavesWithin is for how long the room of a workload that leaves all its clusters is expected. It is longer than the hour that docs/guard.md lets pods
+// take to end in members. Elsewhere, their users decide how long that takes.
+const leavesWithin = 65 * time.Minute
+
+// LeavesAll reports whether a workload leaves all its clusters, and until when its room is expected. It is expected at any time if until is zero.
+func (w *Workload) LeavesAll() (until time.Time, leaves bool) {
+	leaves = w.Returns() || w.State.Deleting && w.Lost == "" // a lost workload stays until a user deletes it
+	switch deleted := w.Binding.DeletionTimestamp; {
+	case deleted != nil:
+		until = deleted.Add(leavesWithin)
+	case leaves && w.State.Requeue != nil:
+		until = w.State.Requeue.NotBefore.Add(leavesWithin)
+	}
+	return until, leaves
+}
+
 // Grows reports whether a workload with a grant waits for more.
 func (w *Workload) Grows() bool {
 	hold := w.State.Hold

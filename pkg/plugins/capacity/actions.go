@@ -3,12 +3,15 @@
 package capacity
 
 import (
-	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	upstream "volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/allocate"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
@@ -18,7 +21,7 @@ import (
 // configuration, the actions are upstream's.
 func (p *Plugins) Actions() []framework.Action {
 	return []framework.Action{
-		&action{cache: p.cache, Action: allocate.New()},
+		&action{cache: p.cache, Action: upstream.New()},
 		&action{cache: p.cache, Action: backfill.New()},
 		&action{cache: p.cache, Action: preempt.New(), rule: eviction.Preempt},
 		&action{cache: p.cache, Action: reclaim.New(), rule: eviction.Reclaim},
@@ -31,6 +34,8 @@ type action struct {
 	cache *cache
 	// rule is the right by which jobs evict pods. It is empty if they do not.
 	rule eviction.Rule
+	// searched has the pods for which upstream has looked for victims in vain, and which let others go first.
+	searched map[api.TaskID]bool
 }
 
 // Execute implements framework.Action.
@@ -46,11 +51,17 @@ func (a *action) Execute(ssn *framework.Session) {
 		p.placements.Backfill(func() { a.Action.Execute(ssn) })
 		return
 	case a.rule == "":
+		if p.arguments.Incremental {
+			if shares := allocate.New(ssn, p.placements, a.Action, p.Name()); shares != nil {
+				shares.Run()
+				return
+			}
+		}
 		a.Action.Execute(ssn)
 		return
 	}
 	p.elastic.EvictFor(a.rule)
-	p.upstreamEvicts = true
-	defer func() { p.upstreamEvicts = false }()
+	p.searches = elastic.NewSearches(a.searched, len(ssn.Nodes))
+	defer func() { a.searched, p.searches = p.searches.End(), nil }()
 	a.Action.Execute(ssn)
 }

@@ -21,6 +21,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	ourv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -109,7 +110,7 @@ func TestNobodyIsEvictedForWhatCannotBeCounted(t *testing.T) {
 	s.job("unknown", "q", inqueue, nil, newPod("unknown", "", unknown))
 	s.job("known", "q", inqueue, nil, newPod("known", "", cpu(100)))
 	p := pluginOf(s.open(t))
-	p.upstreamEvicts = true
+	p.searches = elastic.NewSearches(nil, 1)
 	if err := p.prePredicate(taskOf(p.session, "unknown")); err == nil {
 		t.Error("victims may be looked for")
 	}

@@ -6,25 +6,28 @@ import (
 	"context"
 	"reflect"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	schedulinglistersv1 "k8s.io/client-go/listers/scheduling/v1"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/extended"
@@ -42,12 +45,12 @@ import (
 // cache is the state that outlives sessions: informers, and the memory of the packages below internal. Sessions run one after the other,
 // so only stop is locked.
 type cache struct {
-	ctx     context.Context
-	clock   clock.WithTicker
-	started sync.Once
-	// totals is what the cluster had at a time.
-	totals   []v1alpha1.Total
-	totalsAt time.Time
+	ctx   context.Context
+	clock clock.WithTicker
+	// started and read are done once.
+	started, read sync.Once
+	// cluster is what is known of the totals of the cluster.
+	cluster describe.Cluster
 	// stop has a function for everything that was started. It waits until that has stopped. It is locked, because the
 	// scheduler may stop while a session starts something.
 	stopping sync.Mutex
@@ -93,6 +96,14 @@ type cache struct {
 	gang *gangPlugin
 }
 
+// clients are what a session, or the cache of the scheduler, reads and writes with.
+type clients struct {
+	kube      kubernetes.Interface
+	volcano   vcclient.Interface
+	config    *rest.Config
+	informers informers.SharedInformerFactory
+}
+
 func newCache(ctx context.Context, clock clock.WithTicker) *cache {
 	fleet := cards.NewCache()
 	return &cache{
@@ -119,14 +130,14 @@ func (c *cache) use(args settings.Settings) {
 	}
 }
 
-// start starts everything once. It does not block: a session works with what has been read, and refuses devices until enough has been read.
-func (c *cache) start(ssn *framework.Session) {
+// start starts everything once. A session works with what has been read, and refuses devices until enough has been read.
+func (c *cache) start(from clients) {
 	c.started.Do(func() {
 		c.snapshots.StartCatchUp(c.clock)
-		c.startRecorder(ssn)
-		c.startQuotas(ssn)
-		c.startVolcano(ssn)
-		factory := ssn.InformerFactory()
+		c.startRecorder(from)
+		c.startQuotas(from)
+		c.startVolcano(from)
+		factory := from.informers
 		c.nodes = factory.Core().V1().Nodes().Lister()
 		c.priorityClasses = factory.Scheduling().V1().PriorityClasses().Lister()
 		c.cards.Start(factory.Core().V1().Nodes())
@@ -136,26 +147,25 @@ func (c *cache) start(ssn *framework.Session) {
 	})
 }
 
-func (c *cache) startRecorder(ssn *framework.Session) {
+func (c *cache) startRecorder(from clients) {
 	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: ssn.KubeClient().CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: from.kube.CoreV1().Events("")})
 	c.report = report.NewReporter(broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "vc-scheduler"}))
 	c.report.Clock = c.clock
 	c.onStop(broadcaster.Shutdown)
-	if ssn.VCClient() != nil {
-		c.report.Status = report.NewStatusWriter(c.ctx, ssn.KubeClient(), ssn.VCClient())
+	if from.volcano != nil {
+		c.report.Status = report.NewStatusWriter(c.ctx, from.kube, from.volcano)
 		c.onStop(c.report.Status.Shutdown)
 	}
 }
 
 // startQuotas starts to read quotas. It must come after startRecorder.
-func (c *cache) startQuotas(ssn *framework.Session) {
-	config := ssn.ClientConfig()
-	if config == nil {
+func (c *cache) startQuotas(from clients) {
+	if from.config == nil {
 		klog.InfoS("The session has no REST configuration, spec.dra of queues is not read")
 		return
 	}
-	started, err := lastvalid.Start(c.ctx, config, c.informers, c.report.Recorder, c.clock)
+	started, err := lastvalid.Start(c.ctx, from.config, c.informers, c.report.Recorder, c.clock)
 	if err != nil {
 		klog.ErrorS(err, "Failed to start reading quotas, spec.dra of queues is not read")
 		return
@@ -182,15 +192,15 @@ func (c *cache) startAccounting(ssn *framework.Session, arguments *settings.Acco
 }
 
 // startVolcano reads Volcano's Jobs and PodGroups. The templates of Jobs describe pods that do not exist yet.
-func (c *cache) startVolcano(ssn *framework.Session) {
-	if ssn.VCClient() == nil {
+func (c *cache) startVolcano(from clients) {
+	if from.volcano == nil {
 		return
 	}
-	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
+	factory := vcinformers.NewSharedInformerFactory(from.volcano, 0)
 	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
 	c.offers.Wanted.WatchPodGroups(factory.Scheduling().V1beta1().PodGroups().Informer())
 	outsiders, err := snapshot.NewOutsiders(factory.Scheduling().V1beta1().PodGroups().Informer(), factory.Batch().V1alpha1().Jobs().Informer(),
-		ssn.InformerFactory().Core().V1().Pods().Informer())
+		from.informers.Core().V1().Pods().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Failed to index PodGroups, nobody is told that a queue is missing")
 	}
@@ -199,12 +209,12 @@ func (c *cache) startVolcano(ssn *framework.Session) {
 	c.onStop(factory.Shutdown)
 }
 
-// startDevices starts to read resource.k8s.io when a session first allocates devices.
-func (c *cache) startDevices(ssn *framework.Session) {
+// startDevices starts to read resource.k8s.io before the first session that allocates devices.
+func (c *cache) startDevices(from clients) {
 	if c.devices != nil {
 		return
 	}
-	started, err := devices.Start(c.ctx, ssn.KubeClient(), c.informers, ssn.InformerFactory().Core().V1().Pods(), c.clock)
+	started, err := devices.Start(c.ctx, from.kube, c.informers, from.informers.Core().V1().Pods(), c.clock)
 	if err != nil {
 		klog.ErrorS(err, "Failed to start reading claims, no devices are allocated")
 		return
@@ -212,7 +222,7 @@ func (c *cache) startDevices(ssn *framework.Session) {
 	c.devices = started
 	c.onStop(started.Shutdown)
 	c.usage.WatchClaims(started.Reader)
-	_, err = ssn.InformerFactory().Core().V1().Pods().Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+	_, err = from.informers.Core().V1().Pods().Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { started.ReleaseFinished(obj.(*corev1.Pod)) },
 		UpdateFunc: func(_, obj any) { started.ReleaseFinished(obj.(*corev1.Pod)) },
 		DeleteFunc: func(obj any) {
@@ -224,6 +234,14 @@ func (c *cache) startDevices(ssn *framework.Session) {
 	if err != nil {
 		klog.ErrorS(err, "Failed to watch pods, those that finish keep the devices of their extended resources until they are deleted")
 	}
+}
+
+// awaitRead waits before the first session until quotas, and what devices need, have been read, or cannot be read. Otherwise, a scheduler that starts would
+// refuse all pods that wait, and write so in their status, before it binds any. Jobs without devices wait, too.
+func (c *cache) awaitRead() {
+	c.read.Do(func() {
+		c.informers.Await(c.ctx, func() bool { return (c.quotas == nil || c.quotas.Synced()) && (c.devices == nil || c.devices.Ready()) })
+	})
 }
 
 func (c *cache) onStop(stop func()) {

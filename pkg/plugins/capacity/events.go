@@ -64,7 +64,7 @@ func (p *plugin) deallocate(event *framework.Event) {
 	if task.Status == api.Pending {
 		p.snapshot.Unplace(pod)
 	}
-	if task.Status == api.Pending && !p.upstreamEvicts {
+	if task.Status == api.Pending && p.searches == nil {
 		p.checks.PromiseUndone(pod, task)
 	}
 }

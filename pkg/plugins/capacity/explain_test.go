@@ -79,7 +79,7 @@ func TestExplanationsNameTheCheckThatFails(t *testing.T) {
 	for _, c := range []struct{ kind, name, check, cause string }{
 		{"Pod", "quota", "Quota", "Queue <ml> has insufficient <h100> quota: requested <2>, total would be <4>, but capability is <3>"},
 		{"PodGroup", "quota", "Gang", "Queue <ml> has insufficient <h100> quota: requested <2>, total would be <4>, but capability is <3>"},
-		{"Pod", "large", "Quota", "No node has as much <cpu> as a pod requests: the largest has <8>. Queue <root> has insufficient <cpu> quota: requested <20>, total would be <21>, but capability is <8>; this does not fit even when the queue is empty: ask for less, or for more quota"},
+		{"Pod", "large", "Quota", "No node has as much <cpu> as a pod requests, which is <20>: the largest has <8>. Queue <root> has insufficient <cpu> quota: requested <20>, total would be <21>, but capability is <8>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{"Pod", "lost", "Quota", "No node has the labels that a pod selects: <arch=amd64,zone=mars>. Queue <ml> has insufficient <h100> quota: requested <2>, total would be <4>, but capability is <3>"},
 		{"Pod", "early", "Admitted", "Queue <full> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>; this does not fit even when the queue is empty: ask for less, or for more quota"},
 		{"PodGroup", "early", "Quota", "Queue <full> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>; this does not fit even when the queue is empty: ask for less, or for more quota"},

@@ -194,7 +194,7 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 		})
 	}
 	if predicates.LeavesDevicesTo(ssn.Tiers, Name, CardName) {
-		p.cache.startDevices(ssn)
+		p.cache.startDevices(clientsOf(ssn))
 		eventually("devices have been read", p.cache.devices.Ready)
 	}
 	p.plugin.OnSessionOpen(ssn)
@@ -234,7 +234,7 @@ func (s *fixture) tiers() []conf.Tier {
 	on := ptr.To(true)
 	options := []conf.PluginOption{
 		{Name: name, EnabledNodeOrder: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on, EnabledPreemptable: on,
-			EnabledQueueOrder: on, EnabledPredicate: on, EnabledJobReady: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
+			EnabledQueueOrder: on, EnabledPredicate: on, EnabledJobReady: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on, EnabledOverused: on},
 		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
 		{Name: predicates.Name, EnabledPredicate: on, Arguments: map[string]any{upstreampredicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
 	}

@@ -5,6 +5,7 @@ package capacity
 import (
 	"context"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -44,6 +45,8 @@ type fuzzOptions struct {
 	Extended bool
 	// DeviceQuotaRequired says that queues use only devices that they list. The oracle does not know that.
 	DeviceQuotaRequired bool
+	// Arguments are more arguments of the plugin.
+	Arguments map[string]any
 }
 
 func (c *fuzzCluster) chooseOptions() fuzzOptions {
@@ -120,17 +123,22 @@ func (c *fuzzCluster) open() *framework.Session {
 		{Name: priority.PluginName}, {Name: gang.PluginName},
 		{Name: c.options.Name, EnabledHierarchy: ptr.To(c.options.Hierarchy), Arguments: map[string]any{
 			settings.CardQuotaRequired: c.options.CardQuotaRequired, settings.CardUnlimitedCPUMemory: c.options.CardUnlimitedCPUMemory,
-			settings.DeviceQuotaRequired: c.options.DeviceQuotaRequired,
+			settings.DeviceQuotaRequired: c.options.DeviceQuotaRequired, settings.Incremental: *share,
 		}},
 		{Name: anyNode},
 		{Name: predicates.Name, Arguments: map[string]any{
 			upstreampredicates.DynamicResourceAllocationEnable: c.options.Devices, upstreampredicates.VolumeBindingEnable: false,
 		}},
 	}
+	maps.Copy(options[2].Arguments, c.options.Arguments)
 	for i := range options {
 		plugins.ApplyPluginConfDefaults(&options[i])
 	}
 	tiers := []conf.Tier{{Plugins: options[:2]}, {Plugins: options[2:]}}
+	if c.options.Arguments != nil { // as in config/scheduler
+		options[1].EnabledPreemptable = ptr.To(false)
+		tiers = []conf.Tier{{Plugins: options}}
+	}
 	c.showOffers(tiers)
 	ssn := framework.OpenSession(c.scheduler, tiers, nil)
 	c.events = &fuzzEvents{}
@@ -138,8 +146,9 @@ func (c *fuzzCluster) open() *framework.Session {
 	return ssn
 }
 
-// anyNode prefers any node, always the same for a pod: Volcano chooses at random among the best nodes.
-const anyNode = "any-node"
+// anyNode prefers any node, always the same for pods with equal requests: Volcano chooses at random among the best nodes. It has the name of a plugin
+// that the action allocate knows. With another one, upstream's action would run.
+const anyNode = "binpack"
 
 type fuzzNodeOrder struct{}
 
@@ -149,7 +158,7 @@ func (fuzzNodeOrder) OnSessionClose(*framework.Session) {}
 func (fuzzNodeOrder) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddNodeOrderFn(anyNode, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 		sum := fnv.New32a()
-		_, err := sum.Write([]byte(task.Name + "/" + node.Name))
+		_, err := sum.Write([]byte(task.InitResreq.String() + "/" + node.Name))
 		return float64(sum.Sum32()) / math.MaxUint32, err
 	})
 }

@@ -191,6 +191,8 @@ func (c *fuzzCluster) odd(n int) bool {
 
 func choose[T any](in *fuzzInput, among ...T) T { return among[in.under(len(among))] }
 
+var share = flag.Bool("share", true, "whether pods that are alike share rankings in fuzzed clusters")
+
 var traces = flag.String("traces", "", "a file to which TestTraces writes what happens in 2,000 fuzzed clusters")
 
 // TestTraces checks that what happens in a fuzzed cluster depends on its input only. hack/compare-traces.sh compares it with another version.

@@ -34,7 +34,7 @@ func (p *plugin) openSnapshot() {
 	allocates := predicates.LeavesDevicesTo(ssn.Tiers, Name, CardName)
 	var cache *devices.Cache
 	if allocates {
-		p.cache.startDevices(ssn)
+		p.cache.startDevices(clientsOf(ssn))
 		cache = p.cache.devices
 	}
 	p.checks = &checks.Session{
@@ -71,7 +71,7 @@ func (p *plugin) openSnapshot() {
 	}
 	if cache != nil {
 		p.openDevices(cache, catalog)
-		p.placements.Devices = p.devices
+		p.placements.Devices, p.checks.MostDevices = p.devices, p.devices.MostOnNode
 	}
 	p.nominations = &nomination.Session{
 		Volcano: ssn, Snapshot: p.snapshot, Placements: p.placements, Cache: p.cache.nominations, Clock: p.cache.clock, Timeout: p.arguments.ReservationTimeout,

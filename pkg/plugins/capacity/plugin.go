@@ -4,11 +4,13 @@ package capacity
 
 import (
 	"context"
+	"slices"
 
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
@@ -64,11 +66,20 @@ func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 // is nil before the first session: a replica that waits to become the leader reads nothing.
 func (p *Plugins) Ready() error { return p.cache.informers.Err() }
 
-// Offers returns what DRA offers nodes as extended resources in a session with these plugins. It returns the same object as long as
-// nothing has changed, and nil while no devices are allocated. The goroutine that runs the sessions calls it before each session.
-func (p *Plugins) Offers(plugins []conf.Tier) *dra.Offers {
-	c := p.cache
-	if c.devices == nil || !c.devices.Ready() || !predicates.LeavesDevicesTo(plugins, Name, CardName) {
+// Begin prepares a session of a scheduler with these plugins: it reads, at first, what the session needs. It returns what DRA offers nodes as extended
+// resources, the same object as long as nothing has changed, and nil while no devices are allocated. The goroutine that runs the sessions calls it before each
+// session.
+func (p *Plugins) Begin(scheduler schedulercache.Cache, plugins []conf.Tier) *dra.Offers {
+	c, allocates := p.cache, predicates.LeavesDevicesTo(plugins, Name, CardName)
+	if inTiers(plugins) {
+		from := clients{scheduler.Client(), scheduler.VCClient(), scheduler.ClientConfig(), scheduler.SharedInformerFactory()}
+		c.start(from)
+		if allocates {
+			c.startDevices(from)
+		}
+		c.awaitRead()
+	}
+	if c.devices == nil || !c.devices.Ready() || !allocates {
 		c.offers.Drop()
 		return nil
 	}
@@ -97,14 +108,25 @@ type plugin struct {
 	nominations *nomination.Session
 	elastic     *elastic.Session
 	usage       usage.Session
-	// upstreamEvicts says that upstream evicts for jobs without devices and counted cards.
-	upstreamEvicts bool
+	// searches has those of upstream, which evicts for jobs without devices and counted cards. It is nil at other times.
+	searches *elastic.Searches
 }
 
 var _ framework.Plugin = &plugin{}
 
 // Name implements framework.Plugin.
 func (p *plugin) Name() string { return p.arguments.Name }
+
+// inTiers reports whether a session with these plugins has this one.
+func inTiers(plugins []conf.Tier) bool {
+	return slices.ContainsFunc(plugins, func(tier conf.Tier) bool {
+		return slices.ContainsFunc(tier.Plugins, func(plugin conf.PluginOption) bool { return plugin.Name == Name || plugin.Name == CardName })
+	})
+}
+
+func clientsOf(ssn *framework.Session) clients {
+	return clients{ssn.KubeClient(), ssn.VCClient(), ssn.ClientConfig(), ssn.InformerFactory()}
+}
 
 // OnSessionOpen implements framework.Plugin.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
@@ -113,7 +135,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 		return
 	}
 	p.session, p.cache.opened = ssn, p
-	p.cache.start(ssn)
+	p.cache.start(clientsOf(ssn))
 	p.cache.startAccounting(ssn, &p.arguments.Accounting)
 	p.cache.report.Begin(ssn.UID)
 	p.openSnapshot()

@@ -20,15 +20,20 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return p.session.PrePredicateFn(task) // other plugins have seen the pods that are undone
 	}
 	filters := p.placements.Begin(task)
-	if !task.BestEffort && !filters && !p.upstreamEvicts {
+	if !task.BestEffort && !filters && p.searches == nil {
 		return p.refuseNodes(task, p.checks.AlsoReleasing(task))
 	}
 	job := p.jobOf(task)
 	if job == nil {
 		return nil
 	}
-	if p.upstreamEvicts && p.placements.AsksForDevices(job) {
-		return elastic.ErrElsewhere
+	if p.searches != nil {
+		switch {
+		case p.placements.AsksForDevices(job):
+			return elastic.ErrElsewhere
+		case !p.searches.May(task):
+			return elastic.ErrSearched
+		}
 	}
 	if !task.BestEffort && !filters {
 		return cmp.Or(p.refuseUncountable(task), p.refuseNodes(task, p.checks.OnlyReleasing(task))) // no pod is evicted for it

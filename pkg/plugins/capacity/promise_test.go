@@ -40,7 +40,7 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 	}{
 		{name: "preempt: one pod makes room for two devices", devices: 2, quota: 4, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},
 		{name: "preempt: both pods make room for four devices", devices: 4, quota: 4, want: "high:Pipelined low-0:Releasing low-1:Releasing", promise: 4},
-		{name: "preempt: no node has that many devices", devices: 5, quota: 9, want: "high:Pending low-0:Running low-1:Running", reason: report.InsufficientDevicesReason},
+		{name: "preempt: no node has that many devices", devices: 5, quota: 9, want: "high:Pending low-0:Running low-1:Running", reason: report.NeverFitsReason},
 		{name: "preempt: no node has that many devices, and the quota would need victims", devices: 5, quota: 6, want: "high:Pending low-0:Running low-1:Running", reason: "InsufficientScalarQuota"},
 		{name: "preempt: the quota needs fewer victims than the node", devices: 3, quota: 5, want: "high:Pipelined low-0:Releasing low-1:Releasing", promise: 3},
 		{name: "reclaim: one pod makes room for two devices", devices: 2, quota: 4, reclaim: true, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},

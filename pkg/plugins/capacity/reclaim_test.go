@@ -18,6 +18,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/chargerecord"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/problems"
 )
 
@@ -45,7 +46,7 @@ func TestUpstreamsReclaimIsForOtherJobs(t *testing.T) {
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(4)}})
 	s.job("without", "q", inqueue, nil, newPod("without", "", cpu(1))).job("with", "q", inqueue, nil, s.claimed(1, newPod("with", "", cpu(1))))
 	ssn := s.open(t)
-	pluginOf(ssn).upstreamEvicts = true
+	pluginOf(ssn).searches = elastic.NewSearches(nil, 1)
 	for name, want := range map[string]bool{"without": true, "with": false} {
 		if got := ssn.Preemptive(ssn.Queues["q"], taskOf(ssn, name)); got != want {
 			t.Errorf("the queue reclaims for the pod %s devices: %t, want %t", name, got, want)

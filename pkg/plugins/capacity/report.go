@@ -10,6 +10,7 @@ import (
 
 // report reports why the pods and jobs refused in this session wait, and which queues have problems.
 func (p *plugin) report() {
+	p.refuseForGood()
 	p.refuseUnplaced()
 	p.elastic.TellWaiting()
 	p.cache.report.Refusals(p.session.Jobs)
@@ -24,6 +25,23 @@ func (p *plugin) report() {
 	}
 	if p.cache.outsiders != nil {
 		p.cache.report.MissingQueues(p.cache.outsiders.FindWithoutQueue(p.session.Queues))
+	}
+}
+
+// refuseForGood reports the pods that Volcano found no node for, and for which no node would do even if it were empty.
+func (p *plugin) refuseForGood() {
+	for _, job := range p.session.Jobs {
+		for id := range job.NodesFitErrors {
+			task := job.TaskStatusIndex[api.Pending][id]
+			if task == nil || p.cache.report.Refused(id) {
+				continue
+			}
+			if pod := p.snapshot.Known(task.Pod); pod != nil {
+				if never := p.checks.NeverFits(pod); never != nil {
+					p.cache.report.RefusePod(nil, task, never)
+				}
+			}
+		}
 	}
 }
 

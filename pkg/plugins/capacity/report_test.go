@@ -41,8 +41,8 @@ func TestWhyItWaits(t *testing.T) {
 		{"cpu", cpu(4), cpu(3), cpu(2), refusals.InsufficientCPUQuotaReason, "Queue <ml> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>"},
 		{"memory", memory(4), memory(3), memory(2), refusals.InsufficientMemoryQuotaReason, "Queue <ml> has insufficient <memory> quota: requested <2GiB>, total would be <5GiB>, but capability is <4GiB>"},
 		{"a scalar", gpu(4), gpu(3), gpu(2), refusals.InsufficientScalarQuotaReason, "Queue <ml> has insufficient <nvidia.com/gpu> quota: requested <2>, total would be <5>, but capability is <4>"},
-		{"more than a node has", cpu(10), cpu(3), cpu(9), refusals.InsufficientCPUQuotaReason,
-			"No node has as much <cpu> as a pod requests: the largest has <8>. Queue <root> has insufficient <cpu> quota: requested <9>, total would be <12>, but capability is <8>"},
+		{"more than a node has", cpu(10), cpu(3), cpu(9), "NeverFits",
+			"No node has as much <cpu> as a pod requests, which is <9>: the largest has <8>. Queue <root> has insufficient <cpu> quota: requested <9>, total would be <12>, but capability is <8>"},
 		{"a resource that no node has", cpu(8), cpu(1), corev1.ResourceList{"example.com/fpga": resource.MustParse("1")}, refusals.InsufficientScalarQuotaReason,
 			"Queue <root> has insufficient <example.com/fpga> quota: requested <1>, total would be <1>, but capability is <0>"},
 	} {

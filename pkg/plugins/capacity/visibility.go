@@ -57,12 +57,11 @@ func (p *plugin) tellAskers() {
 const measuredAge, shownAge = 15 * time.Second, 5 * time.Second
 
 func (p *plugin) totals(age time.Duration) []v1alpha1.Total {
-	c := p.cache
-	if now := c.clock.Now(); c.totalsAt.IsZero() || now.Sub(c.totalsAt) >= age {
-		c.totals, c.totalsAt = p.described().Totals(), now
-		c.report.Totals(c.totals)
+	cluster := &p.cache.cluster
+	if p.described().Count(cluster, age) {
+		p.cache.report.Totals(cluster.Totals)
 	}
-	return c.totals
+	return cluster.Totals
 }
 
 // described returns the description of the session in the types of the visibility API.

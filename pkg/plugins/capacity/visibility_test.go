@@ -14,6 +14,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/explain"
 )
 
@@ -73,7 +74,9 @@ func TestWhatIsToldIsWhatTheLedgerHas(t *testing.T) {
 	}
 
 	var totals []string
-	for _, t := range described.Totals() {
+	var cluster describe.Cluster
+	described.Count(&cluster, 0)
+	for _, t := range cluster.Totals {
 		totals = append(totals, fmt.Sprintf("%s: %s of %s used, %s free, %s on one node", t.Dimension, t.Used.String(), t.Total.String(), t.Free.String(), t.LargestFree.String()))
 	}
 	if got, want := strings.Join(totals, "; "), "cpu: 1 of 8 used, 7 free, 7 on one node; memory: 0 of 8Gi used, 8Gi free, 8Gi on one node; pods: 1 of 50 used, 49 free, 49 on one node"; got != want {

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeorder is upstream's plugin nodeorder, which parses the preferred node affinity of a pod once in a session, and spreads pods only if
+// Package nodeorder is upstream's plugin nodeorder, which reads the requests and the preferred node affinity of a pod once in a session, and spreads pods only if
 // they have topologySpreadConstraints.
 package nodeorder
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -30,8 +35,7 @@ func New(arguments framework.Arguments) framework.Plugin {
 	return &parsing{Plugin: nodeorder.New(arguments)}
 }
 
-// parsing is upstream's plugin with a PreScore of node affinity. Without it, Kubernetes' score parses the affinity for each node. A long affinity takes
-// milliseconds.
+// parsing is upstream's plugin with a PreScore. Without it, Kubernetes' scores read the pod again for each node. A long affinity takes milliseconds.
 type parsing struct{ framework.Plugin }
 
 // OnSessionOpen implements framework.Plugin.
@@ -41,16 +45,62 @@ func (p *parsing) OnSessionOpen(ssn *framework.Session) {
 	if !ok {
 		return
 	}
-	affinity, err := nodeaffinity.New(context.TODO(), &config.NodeAffinityArgs{AddedAffinity: &corev1.NodeAffinity{}}, upstream.Handle, feature.Features{})
+	spreadAsAsked(upstream)
+	open(ssn, upstream)
+	scores, err := prepared(upstream)
 	if err != nil {
-		klog.ErrorS(err, "Node affinity is parsed for each node")
+		klog.ErrorS(err, "The spec of a pod is read again for each node")
 		return
 	}
-	spreadAsAsked(upstream)
-	states := &states{affinity: affinity.(k8sframework.PreScorePlugin)}
+	states := &states{scores: scores}
 	ssn.AddNodeOrderFn(Name, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 		return upstream.NodeOrderFn(task, node, ssn.NodeMap[node.Name], states.of(task.Pod))
 	})
+}
+
+// OnSessionClose implements framework.Plugin.
+func (p *parsing) OnSessionClose(ssn *framework.Session) {
+	opened.Delete(ssn.UID)
+	p.Plugin.OnSessionClose(ssn)
+}
+
+// opened has the open sessions, by UID. A session does not give access to its plugins.
+var opened sync.Map
+
+// session is an open session.
+type session struct {
+	// affinity scores the affinity between pods. It is nil if that does not count.
+	affinity k8sframework.PreScorePlugin
+	// node is one of the nodes.
+	node fwk.NodeInfo
+	// compares says that the score of a node for its taints depends on the taints of the other nodes.
+	compares bool
+}
+
+func open(ssn *framework.Session, plugin *nodeorder.NodeOrderPlugin) {
+	s := &session{}
+	if affinity, used := plugin.ScorePlugins[interpodaffinity.Name].(k8sframework.PreScorePlugin); used {
+		s.affinity = affinity
+	}
+	for _, node := range ssn.NodeMap {
+		s.node = node
+		s.compares = s.compares || slices.ContainsFunc(node.Node().Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+	}
+	s.compares = s.compares && plugin.ScorePlugins[tainttoleration.Name] != nil
+	opened.Store(ssn.UID, s)
+}
+
+// OneNode reports whether the score of a node, compared with those of others, depends on this node alone, for a pod without topologySpreadConstraints.
+func OneNode(ssn *framework.Session, task *api.TaskInfo) bool {
+	found, is := opened.Load(ssn.UID)
+	if !is {
+		return true
+	}
+	s := found.(*session)
+	if s.compares || s.node == nil {
+		return false
+	}
+	return s.affinity == nil || s.affinity.PreScore(context.TODO(), k8sframework.NewCycleState(), task.Pod, []fwk.NodeInfo{s.node}).IsSkip()
 }
 
 // spreadAsAsked leaves out Kubernetes' default constraints. For them, each Service of the namespace would be read for each pod, and the selectors of those that
@@ -68,16 +118,39 @@ func spreadAsAsked(upstream *nodeorder.NodeOrderPlugin) {
 	upstream.ScorePlugins[podtopologyspread.Name] = spread.(*podtopologyspread.PodTopologySpread)
 }
 
-// states has the parsed affinity of pods. Nodes are scored in parallel.
+// prepared returns the scores of Kubernetes that look at a pod before they look at nodes: those of upstream's plugin do not.
+func prepared(upstream *nodeorder.NodeOrderPlugin) ([]k8sframework.PreScorePlugin, error) {
+	ctx := context.TODO()
+	affinity, err := nodeaffinity.New(ctx, &config.NodeAffinityArgs{AddedAffinity: &corev1.NodeAffinity{}}, upstream.Handle, feature.Features{})
+	if err != nil {
+		return nil, err
+	}
+	// As in upstream's plugin. The weights do not matter here.
+	cpu, memory, gpu := config.ResourceSpec{Name: "cpu", Weight: 1}, config.ResourceSpec{Name: "memory", Weight: 1}, config.ResourceSpec{Name: "nvidia.com/gpu", Weight: 1}
+	strategy := &config.ScoringStrategy{Type: config.LeastAllocated, Resources: []config.ResourceSpec{cpu, memory}}
+	fit, err := noderesources.NewFit(ctx, &config.NodeResourcesFitArgs{ScoringStrategy: strategy}, upstream.Handle, feature.Features{})
+	if err != nil {
+		return nil, err
+	}
+	balanced, err := noderesources.NewBalancedAllocation(ctx, &config.NodeResourcesBalancedAllocationArgs{Resources: []config.ResourceSpec{cpu, memory, gpu}}, upstream.Handle, feature.Features{})
+	if err != nil {
+		return nil, err
+	}
+	return []k8sframework.PreScorePlugin{affinity.(k8sframework.PreScorePlugin), fit.(k8sframework.PreScorePlugin), balanced.(k8sframework.PreScorePlugin)}, nil
+}
+
+// states has what scores have prepared for pods. Nodes are scored in parallel.
 type states struct {
-	affinity k8sframework.PreScorePlugin
-	known    sync.Map
+	scores []k8sframework.PreScorePlugin
+	known  sync.Map
 }
 
 func (s *states) of(pod *corev1.Pod) *k8sframework.CycleState {
 	parse := sync.OnceValue(func() *k8sframework.CycleState {
 		state := k8sframework.NewCycleState()
-		s.affinity.PreScore(context.TODO(), state, pod, nil) // Score returns its error again
+		for _, score := range s.scores {
+			score.PreScore(context.TODO(), state, pod, nil) // Score returns its error again
+		}
 		return state
 	})
 	known, _ := s.known.LoadOrStore(pod, parse)

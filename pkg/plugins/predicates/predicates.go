@@ -14,8 +14,11 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -139,4 +142,19 @@ func LeavesDevicesTo(tiers []conf.Tier, allocators ...string) bool {
 		}
 	}
 	return used && enabled
+}
+
+// OneNode reports, after PrePredicate of a pod, whether Predicate looks only at the node and at what of the pod's spec is not about volumes.
+func OneNode(ssn *framework.Session, task *api.TaskInfo) bool {
+	plugin, found := opened.Load(ssn.UID)
+	if !found {
+		return true
+	}
+	skipped := ssn.GetCycleState(task.UID).GetSkipFilterPlugins()
+	for _, name := range []string{interpodaffinity.Name, podtopologyspread.Name} {
+		if _, used := plugin.(*predicates.PredicatesPlugin).FilterPlugins[name]; used && !skipped.Has(name) {
+			return false
+		}
+	}
+	return true
 }

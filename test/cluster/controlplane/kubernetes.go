@@ -11,6 +11,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
 func runAPIServer(args []string) error {
@@ -19,6 +20,10 @@ func runAPIServer(args []string) error {
 
 func runControllerManager(args []string) error {
 	return execute(controllermanager.NewControllerManagerCommand(), args)
+}
+
+func runScheduler(args []string) error {
+	return execute(scheduler.NewSchedulerCommand(), args)
 }
 
 func execute(command *cobra.Command, args []string) error {

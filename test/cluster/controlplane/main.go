@@ -23,6 +23,7 @@ var components = map[string]func(args []string) error{
 	"janitor":                 runJanitor,
 	"kube-apiserver":          runAPIServer,
 	"kube-controller-manager": runControllerManager,
+	"kube-scheduler":          runScheduler,
 	"kubectl":                 runKubectl,
 	"vc-controller-manager":   runVolcanoControllers,
 	"vc-scheduler":            runVolcanoScheduler,

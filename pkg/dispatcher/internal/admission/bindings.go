@@ -78,7 +78,7 @@ func (b *Bindings) Handle(ctx context.Context, req ctrladmission.Request) ctrlad
 // review changes a binding to what may be stored. It returns a response only if the request is refused or needs a warning. Old is
 // nil if the binding is being created.
 func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
-	before := holdOf(rb)
+	before, forgotten := holdOf(rb), binding.PlacementForgotten(rb)
 	released := restore(old, rb)
 	if has(rb, binding.HoldAnnotation) || has(rb, binding.GrantAnnotation) {
 		leaveNothing(rb)
@@ -95,7 +95,7 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 	case rb.DeletionTimestamp != nil:
 		return nil
 	case has(rb, binding.GrantAnnotation):
-		if !released || before == nil || !binding.PlacementForgotten(rb) {
+		if !released || before == nil || !forgotten {
 			before = &binding.Hold{}
 		}
 		return b.holdGrowth(ctx, old, rb, *before)
@@ -149,9 +149,13 @@ func leaveNothing(rb *workv1alpha2.ResourceBinding) { rb.Spec.PreserveResourcesO
 // other, and for grants that were made for an older version during an update. Before is the hold with which the webhook has taken clusters from the binding
 // in an earlier call for the same request.
 func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.ResourceBinding, before binding.Hold) *ctrladmission.Response {
+	if response := refuseMoreReplicas(old, rb); response != nil {
+		return response
+	}
 	grant := binding.Read(old, nil).Grant
 	kept, back := covered(old, rb, grant)
 	wants := len(kept) < len(rb.Spec.Clusters) || before.Reason != ""
+	rb.Spec.Clusters = kept
 	same, evicts := sameNeeds(&old.Spec, &rb.Spec), len(binding.Evicting(rb)) > len(binding.Evicting(old))
 	if same && !wants && !evicts {
 		return nil
@@ -164,7 +168,6 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 		return unread(rb, err)
 	}
 	if wants {
-		rb.Spec.Clusters = kept
 		binding.ForgetPlacement(rb)
 	}
 	moves := !apiequality.Semantic.DeepEqual(old.Spec.Placement, rb.Spec.Placement)

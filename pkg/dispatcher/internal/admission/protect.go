@@ -14,7 +14,7 @@ import (
 // annotations are the annotations that only the dispatcher writes.
 var annotations = []string{binding.HoldAnnotation, binding.GrantAnnotation, binding.RequeueAnnotation, binding.ChangeAnnotation}
 
-// restore restores the dispatcher's annotations and finalizer. A binding that is being created gets none of them: the grant in a
+// restore restores the dispatcher's annotations and finalizer, and what else it relies on. A binding that is being created gets none of them: the grant in a
 // restored backup may not be free any more.
 //
 // It reports whether it has removed a hold. A user has written the hold, or the webhook itself in an earlier call for the same request.
@@ -35,6 +35,9 @@ func restore(old, rb *workv1alpha2.ResourceBinding) (released bool) {
 		case !was:
 			delete(rb.Annotations, name)
 		}
+	}
+	if has(rb, binding.GrantAnnotation) {
+		binding.KeepFollowed(old, rb)
 	}
 	restoreFinalizer(old, rb)
 	// The Works of a binding are found by this label. The binding is charged as long as it has any.

@@ -14,8 +14,8 @@ import (
 
 // TestAnnotationsOfOthersLeaveRoom: otherwise, the annotations would get too long, and the API server would refuse to take a grant back.
 func TestAnnotationsOfOthersLeaveRoom(t *testing.T) {
-	placed := func(bytes int) option {
-		return annotated("policy.karmada.io/applied-placement", strings.Repeat("x", bytes))
+	noted := func(bytes int) option {
+		return annotated("example.com/note", strings.Repeat("x", bytes))
 	}
 	selecting := func(bytes int) option {
 		return func(rb *workv1alpha2.ResourceBinding) {
@@ -23,13 +23,13 @@ func TestAnnotationsOfOthersLeaveRoom(t *testing.T) {
 		}
 	}
 	const long, user = 200 << 10, "system:karmada:scheduler"
-	const refused = "ResourceBinding team/web-deployment: its annotations have 204871 bytes, and may have 131072 besides those of vc-dispatcher"
+	const refused = "ResourceBinding team/web-deployment: its annotations have 204852 bytes, and may have 131072 besides those of vc-dispatcher"
 	for _, c := range []bindingCase{
-		{name: "what was granted room", old: newBinding(granting), asked: newBinding(granting, placed(long)), message: refused},
-		{name: "what waits", old: newBinding(held(waiting)), asked: newBinding(held(waiting), placed(long)), message: refused},
+		{name: "what was granted room", old: newBinding(granting), asked: newBinding(granting, noted(long)), message: refused},
+		{name: "what waits", old: newBinding(held(waiting)), asked: newBinding(held(waiting), noted(long)), message: refused},
 		{name: "what names many clusters", old: newBinding(granting), asked: newBinding(granting, selecting(maxSpec)), message: "and may have 786432. Karmada writes the placement"},
-		{name: "a short placement", old: newBinding(granting), asked: newBinding(granting, placed(1000)), want: newBinding(granting, placed(1000))},
-		{name: "what was as long before", old: newBinding(granting, placed(long)), asked: newBinding(granting, placed(long), on("m1", 2)), want: newBinding(granting, placed(long), on("m1", 2))},
+		{name: "a short note", old: newBinding(granting), asked: newBinding(granting, noted(1000)), want: newBinding(granting, noted(1000))},
+		{name: "what was as long before", old: newBinding(granting, noted(long)), asked: newBinding(granting, noted(long), on("m1", 2)), want: newBinding(granting, noted(long), on("m1", 2))},
 	} {
 		c.user = user
 		t.Run(c.name, c.run)

@@ -28,7 +28,7 @@ func Of(rb *workv1alpha2.ResourceBinding, grant *binding.Grant, template *worklo
 		}
 	}
 	s := framework.Spread{Copies: copies(rb, clusters), Leaving: evict, Granted: grant}
-	if grant != nil && choosesAgain(rb) {
+	if grant != nil && chooses(rb) {
 		s.Copies = max(grant.Copies, int64(len(binding.Kept(rb))))
 	}
 	if rb.Spec.Replicas > 0 {
@@ -37,13 +37,13 @@ func Of(rb *workv1alpha2.ResourceBinding, grant *binding.Grant, template *worklo
 	return s
 }
 
-// choosesAgain reports whether Karmada's scheduler chooses clusters for a placement that it has followed before. The webhook keeps it to the number of
-// clusters that are granted.
-func choosesAgain(rb *workv1alpha2.ResourceBinding) bool {
+// chooses reports whether Karmada's scheduler is to choose clusters for the first time, or for a placement that it has followed before. The webhook keeps
+// it to the number of clusters that are granted.
+func chooses(rb *workv1alpha2.ResourceBinding) bool {
 	if _, held := rb.Annotations[binding.HoldAnnotation]; binding.PlacementForgotten(rb) {
 		return !held
 	}
-	return len(rb.Spec.Clusters) == 0 && binding.PlacementFollowed(rb)
+	return len(rb.Spec.Clusters) == 0 && !binding.PlacementIsNew(rb)
 }
 
 // Retained adds the replicas that clusters keep to a spread, whatever Karmada tells them. All clusters do if Karmada leaves the number of replicas to

@@ -29,7 +29,7 @@ const (
 type reclaim struct {
 	*plugin
 	priority func(*framework.Workload) int32
-	// leaving are the workloads whose grants end already, and the victims of this session. Chosen has these victims.
+	// leaving are the workloads whose grants end soon, and the victims of this session. Chosen has these victims.
 	leaving []*framework.Workload
 	chosen  map[*framework.Workload]bool
 	// promised is the leaving room that earlier preemptors get. It prevents that two preemptors count on the same room.
@@ -73,7 +73,8 @@ func newReclaim(p *plugin) reclaim {
 		plugin: p, priority: p.session.Priorities(), chosen: map[*framework.Workload]bool{}, inadmissible: map[string][]attempt{}, effort: map[string]int{},
 	}
 	for _, w := range p.session.Workloads {
-		if isLeaving(w) && p.books.charges[w] != nil && !p.isAway(w) {
+		until, leaves := w.LeavesAll()
+		if leaves && (until.IsZero() || until.After(p.session.Now)) && p.books.charges[w] != nil && !p.isAway(w) {
 			r.leaving = append(r.leaving, w)
 		}
 	}
@@ -126,10 +127,6 @@ func (r *reclaim) isInadmissible(queue string, q attempt) bool {
 // promise keeps leaving room for a workload.
 func (r *reclaim) promise(a *preemptor) {
 	r.promised, r.base = append(r.promised, promise{a.queue, a.asked}), nil
-}
-
-func isLeaving(w *framework.Workload) bool {
-	return w.Returns() || w.State.Deleting && w.Lost == "" // a lost workload stays until a user deletes it
 }
 
 // isAway reports whether a workload may run in a cluster that cannot be reached. Nobody knows when such a cluster frees room.

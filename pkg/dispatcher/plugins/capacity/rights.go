@@ -38,7 +38,8 @@ func (a *preemptor) findUnits() {
 // mayGo reports whether a workload may be a victim, regardless of what it frees.
 func (a *preemptor) mayGo(w *framework.Workload, c *charge) bool {
 	state := a.plugin.queue(w.Queue)
-	return w.State.Grant != nil && c.queue != a.queue && state.mayLose && !a.chosen[w] && !isLeaving(w) && !a.isAway(w)
+	_, leaves := w.LeavesAll()
+	return w.State.Grant != nil && c.queue != a.queue && state.mayLose && !a.chosen[w] && !leaves && !a.isAway(w)
 }
 
 // frees reports whether a workload frees an amount that is short and that the preemptor may reclaim. It is the part of allowed that

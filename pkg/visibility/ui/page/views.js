@@ -152,7 +152,7 @@ export function explanation(e, close) {
   const named = (h) => `${h.namespace}/${h.name || '…'} in queue ${h.queue}: ${amountsOf(h.charged) || amountsOf(h.shares)}${h.since ? `, for ${age(h.since)}` : ''}${h.borrows ? ', borrowed' : ''}`;
   return [
     heading(`${title}: ${e.state}`, close),
-    element('p', {}, e.cause ? e.cause.message : e.node ? `On node ${e.node}.` : ''),
+    element('p', {}, e.cause ? e.cause.message + (e.cause.reason ? ` (${e.cause.reason})` : '') : e.node ? `On node ${e.node}.` : ''),
     e.checks ? element('ul', {class: 'checks'}, e.checks.map((c) => element('li', {class: c.result}, `${signs[c.result]} ${c.name}${c.message ? `: ${c.message}` : ''}`))) : undefined,
     ...list('Pods', (e.pods ?? []).map((p) => `${p.count} × ${p.state}: ${p.cause.message}`)),
     ...list('Nodes', (e.nodes ?? []).map((n) => `${n.count} ${n.suitable ? 'suitable' : n.message}: ${(n.nodes ?? []).join(', ')}`)),

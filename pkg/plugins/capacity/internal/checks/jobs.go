@@ -156,7 +156,7 @@ func (s *Session) jobQuota(ask JobAsk) report.Refusal {
 	case err != nil:
 		return report.Uncountable{Err: err}
 	case refused != nil && !s.admitsWithReclaim(ask):
-		return s.withNodes(s.Snapshot.Refuse(ask.Queue, refused), int64(ask.Job.MinAvailable), s.Snapshot.NodeSelectors(ask.Job))
+		return withNodes(s.Snapshot.Refuse(ask.Queue, refused), s.noNode(ask.Needs.Amounts, int64(ask.Job.MinAvailable), s.Snapshot.NodeSelectors(ask.Job)))
 	default:
 		return nil
 	}

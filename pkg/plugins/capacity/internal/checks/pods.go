@@ -230,6 +230,5 @@ func (s *Session) podQuota(ask podAsk) report.Refusal {
 	if refused.Dimension.Kind == ledger.Card && s.Snapshot.LimitsCards(ask.pod) {
 		state, _ = cards.PreFilter(ask.books, ask.pod) // without it, the message names only the first card
 	}
-	selector := func(yield func(map[string]string) bool) { yield(ask.pod.Object.Spec.NodeSelector) }
-	return s.withNodes(s.Exceeded(ask.queue, ask.pod, refused, state), 1, selector)
+	return withNodes(s.Exceeded(ask.queue, ask.pod, refused, state), s.noNodeFor(ask.pod))
 }

@@ -33,6 +33,8 @@ type Session struct {
 	WholeGangs bool
 	// Nodes are the nodes of the session.
 	Nodes []*api.NodeInfo
+	// MostDevices returns the most devices of a class that one node can reach, zero if that is not known. It is nil if devices are not read.
+	MostDevices func(class string) int64
 
 	// largestNodes has the most that a node has of each refused resource, as a ledger.Amount by corev1.ResourceName.
 	largestNodes sync.Map

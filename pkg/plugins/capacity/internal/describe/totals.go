@@ -4,6 +4,7 @@ package describe
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -35,8 +36,48 @@ func (t *total) add(all, used, free float64, node bool) {
 	}
 }
 
-// Totals returns what the cluster has of each DeviceClass, card, and counted resource, without those that it has none of.
-func (s *Session) Totals() []v1alpha1.Total {
+// Cluster is what is known of the totals of the cluster.
+type Cluster struct {
+	Totals []v1alpha1.Total
+	// waiting are the classes whose devices are still to be counted.
+	waiting []string
+	at      time.Time
+}
+
+// mostTime is how long one session counts devices. To look at all devices for all classes may take seconds: other sessions go on.
+const mostTime = 20 * time.Millisecond
+
+// Count brings up to date what is older than an age: what the cluster has of each DeviceClass, card, and counted resource, without those that it
+// has none of. It reports whether something has been counted.
+func (s *Session) Count(c *Cluster, age time.Duration) bool {
+	due := len(c.waiting) == 0
+	if due && !c.at.IsZero() && s.Time.Sub(c.at) < age {
+		return false
+	}
+	c.Totals = slices.Clone(c.Totals) // the last ones may have been published
+	if due {
+		c.at, c.waiting = s.Time, s.classes()
+		c.Totals = append(slices.DeleteFunc(c.Totals, func(t v1alpha1.Total) bool {
+			return t.Kind != v1alpha1.Device || !slices.Contains(c.waiting, t.Name)
+		}), s.resourcesAndCards()...)
+	}
+	for began := time.Now(); len(c.waiting) > 0 && time.Since(began) < mostTime; c.waiting = c.waiting[1:] {
+		class := c.waiting[0]
+		c.Totals = slices.DeleteFunc(c.Totals, func(t v1alpha1.Total) bool { return t.Kind == v1alpha1.Device && t.Name == class })
+		c.Totals = s.Places.devices(class).appendTo(c.Totals, v1alpha1.Device, class)
+	}
+	slices.SortFunc(c.Totals, func(a, b v1alpha1.Total) int { return CompareDimensions(a.Dimension, b.Dimension) })
+	return true
+}
+
+func (s *Session) classes() []string {
+	if s.Places.Devices == nil || s.Snapshot.Catalog == nil {
+		return nil
+	}
+	return slices.Collect(s.Snapshot.Catalog.Classes)
+}
+
+func (s *Session) resourcesAndCards() []v1alpha1.Total {
 	var all []v1alpha1.Total
 	for o := range ledger.Ordinal(s.Snapshot.Dimensions.Len()) {
 		if d := s.Snapshot.Dimensions.Dimension(o); d.Kind == ledger.Resource && !s.Places.Fleet.IsCard(corev1.ResourceName(d.Name)) {
@@ -46,12 +87,6 @@ func (s *Session) Totals() []v1alpha1.Total {
 	for _, name := range s.Places.Fleet.Names() {
 		all = s.Places.card(name).appendTo(all, v1alpha1.Card, name)
 	}
-	if s.Places.Devices != nil && s.Snapshot.Catalog != nil {
-		for class := range s.Snapshot.Catalog.Classes {
-			all = s.Places.devices(class).appendTo(all, v1alpha1.Device, class)
-		}
-	}
-	slices.SortFunc(all, func(a, b v1alpha1.Total) int { return CompareDimensions(a.Dimension, b.Dimension) })
 	return all
 }
 

@@ -3,9 +3,12 @@
 package describe
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
 func TestTotals(t *testing.T) {
@@ -48,5 +52,29 @@ func TestTotals(t *testing.T) {
 		if got != c.want {
 			t.Errorf("of %s there is %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestDevicesAreCountedOverSeveralSessions, if it takes long to find the devices of a class.
+func TestDevicesAreCountedOverSeveralSessions(t *testing.T) {
+	var counted []string
+	s := &Session{Time: time.Unix(1000, 0), Snapshot: &snapshot.Snapshot{Cache: snapshot.NewCache(&card.Fleet{})}}
+	classes := []*resourceapi.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}, {ObjectMeta: metav1.ObjectMeta{Name: "c"}}}
+	s.Snapshot.Catalog = dra.NewCatalog(classes, nil)
+	s.Places = Places{Fleet: &card.Fleet{}, Devices: func(class string) (dra.Supplies, error) {
+		counted = append(counted, class)
+		time.Sleep(mostTime)
+		return dra.Supplies{OnNode: map[string]dra.Supply{"n": {Total: int64(len(counted))}}}, nil
+	}}
+	var cluster Cluster
+	for session := range 5 {
+		if did := s.Count(&cluster, time.Second); did != (session < 3) || len(counted) != min(session+1, 3) || len(cluster.Totals) != len(counted) {
+			t.Errorf("after session %d, the devices of %v are counted, and there are %d totals: %t", session, counted, len(cluster.Totals), did)
+		}
+	}
+	s.Time = s.Time.Add(time.Second)
+	before := cluster.Totals
+	if s.Count(&cluster, time.Second); len(counted) != 4 || len(cluster.Totals) != 3 || slices.ContainsFunc(before, func(t v1alpha1.Total) bool { return t.Total.Value() == 4 }) {
+		t.Errorf("a second later, %v are counted: %v, before %v", counted, cluster.Totals, before)
 	}
 }

@@ -55,10 +55,10 @@ func (s *Session) workload(job *api.JobInfo, charged ledger.Amounts) v1alpha1.Wo
 	return workload
 }
 
-// Refusal describes a refusal, with its numbers if a quota refuses.
+// Refusal describes a refusal, with its numbers if a quota refuses what a node could have.
 func Refusal(refusal report.Refusal) *v1alpha1.Refusal {
 	described := &v1alpha1.Refusal{Reason: refusal.Reason(), Message: refusal.Message()}
-	if quota := report.RefusedByQuota(refusal); quota != nil {
+	if quota := report.RefusedByQuota(refusal); quota != nil && described.Reason != report.NeverFitsReason {
 		dimension := Dimension(quota.Dimension)
 		described.Queue, described.Dimension = quota.Queue, &dimension
 		format := quota.Dimension.Format

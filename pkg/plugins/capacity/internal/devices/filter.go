@@ -36,7 +36,7 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 		return &report.NodeRefusal{Message: failure.Message()}
 	case picked == nil:
 		inVain := s.InVain(state, node)
-		state.setInsufficient(inVain)
+		state.setLacking(node.Name)
 		return &report.NodeRefusal{Message: "cannot allocate the devices of the pod's ResourceClaims", Unresolvable: inVain}
 	}
 	state.keep(node.Name, picked)
@@ -108,7 +108,7 @@ func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
 
 // search is pick. It also returns the quota with its results.
 func (s *Session) search(state *State, node *corev1.Node, effort *dra.NodeEffort) (*pick, *nodeQuota, error) {
-	picked := &pick{changes: s.allocator.Changes()}
+	picked := &pick{changes: s.allocator.ChangesOn(node.Name)}
 	quota := &nodeQuota{session: s, state: state, node: node}
 	results, err := s.allocator.Pick(s.searchContext(), node, state.objects(), quota.asQuota(), effort)
 	if quota.refusal != nil {

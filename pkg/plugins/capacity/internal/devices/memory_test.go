@@ -184,7 +184,7 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 			if searched != c.searched || (refusal == nil) != c.suitable {
 				t.Errorf("%+v, want suitable: %t; searched: %t, want %t", refusal, c.suitable, searched, c.searched)
 			}
-			if !c.suitable && (*refusal != *was || !now.Insufficient() || !now.inVain) {
+			if !c.suitable && (*refusal != *was || !now.Insufficient()) {
 				t.Errorf("the refusal is %+v, want %+v", *refusal, *was)
 			}
 		})

@@ -25,9 +25,9 @@ func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, b
 	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}, effort: s.budget.Of(books.Name(pod.Queue), job)}
 	if before != nil {
 		// Later actions do not filter nodes again that cannot become suitable.
-		state.unavailable, state.inVain = before.unavailable, before.inVain
+		state.unavailable = before.unavailable
 		// Not every action filters nodes by devices. The known reason is still the one to report.
-		state.refusal, state.insufficient = before.Refusal(), before.insufficient
+		state.refusal, state.insufficient = before.Refusal(), before.insufficient || len(before.lacking) > 0
 	}
 	for _, claim := range pod.Claims {
 		object := s.latest(claim.Object)

@@ -4,15 +4,20 @@ package devices
 
 import (
 	"errors"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // find picks devices on a node for Filter, unless there are known to be none.
 func (s *Session) find(state *State, node *corev1.Node) (*pick, error) {
+	if known, found := s.picks.of(state, node.Name, s.allocator); found {
+		return known, nil
+	}
 	asked := question{node: node.Name}
 	if known := s.recall(state, node, asked); known != nil {
 		if known.refusal != nil {
@@ -21,7 +26,11 @@ func (s *Session) find(state *State, node *corev1.Node) (*pick, error) {
 		return nil, known.err
 	}
 	effort := state.effort.Node()
+	changes := s.allocator.ChangesOn(node.Name)
 	picked, quota, err := s.search(state, node, effort)
+	if err == nil {
+		s.picks.keep(state, node.Name, picked, changes)
+	}
 	// Devices that are promised in this session are free in the next session.
 	if picked == nil && len(s.promises) == 0 {
 		s.remember(state, node, asked, effort, answer{err: err, refusal: quota.refusal, refused: quota.refusals > 0, cards: s.cardsOn(state, node)})
@@ -42,6 +51,10 @@ func (s *Session) cardsOn(state *State, node *corev1.Node) string {
 func (s *Session) recallPod(state *State) {
 	if len(state.unallocated) == 0 {
 		return
+	}
+	extended := slices.ContainsFunc(state.unallocated, func(claim *demand.Claim) bool { return dra.IsExtended(claim.Object) })
+	if !state.open && !extended && len(state.allocated) == 0 {
+		state.alike = s.memory.signed.alike(state.unallocated)
 	}
 	state.signature = s.memory.sign(state)
 	if known := s.memory.of(state.signature, state.pod.Object); known != nil {

@@ -58,6 +58,8 @@ type Session struct {
 	allocated []*resourceapi.ResourceClaim
 	// devicesVersion is the version of the devices just before the allocator read which are in use.
 	devicesVersion uint64
+	// picks are shared by pods with equal claims.
+	picks picks
 	// evictable picks devices as if no queue held any.
 	evictable evictable
 	// unused are the allocated claims that are no longer used. It is nil before the first search.

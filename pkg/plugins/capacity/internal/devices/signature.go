@@ -8,6 +8,7 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -43,6 +44,20 @@ func (d *digests) of(claim *resourceapi.ResourceClaim) (digest, bool) {
 	return known, true
 }
 
+// alike returns a digest of claims. It is nil if there is none.
+func (d *digests) alike(claims []*demand.Claim) *digest {
+	var all []byte
+	for _, claim := range claims {
+		known, found := d.of(claim.Object)
+		if !found {
+			return nil
+		}
+		all = append(all, known[:]...)
+	}
+	sum := digest(sha256.Sum256(all))
+	return &sum
+}
+
 // sign returns the signature of a pod.
 func (m *memory) sign(state *State) signature {
 	pod := state.pod
@@ -59,6 +74,23 @@ func (m *memory) sign(state *State) signature {
 		all = appendText(all, string(pod.Object.UID))
 	}
 	return sha256.Sum256(all)
+}
+
+// Sign appends what decides whether a node has the devices of a pod that needs some, and which ones it gets there. The result is false if this depends on
+// other nodes, or on devices that the pod has already.
+func (s *Session) Sign(to []byte, state *State) ([]byte, bool) {
+	if len(state.allocated) > 0 || s.Scores() || !s.Catalog.NodesShareNothing() {
+		return nil, false
+	}
+	alike := s.memory.signed.alike(state.unallocated)
+	if alike == nil {
+		return nil, false
+	}
+	to = append(to, alike[:]...)
+	if state.open {
+		return appendDemand(appendText(to, state.books.Name(state.pod.Queue)), state.pod.Checked), true
+	}
+	return to, true
 }
 
 func appendText(to []byte, text string) []byte {

@@ -28,6 +28,9 @@ type State struct {
 	unallocated []*demand.Claim
 	// open says that the quota must be checked against the picked devices.
 	open bool
+	// alike is equal for pods with equal claims, if all of these need devices and the quota need not be checked against the picked devices. It is nil
+	// for other pods, and for pods with extended resources.
+	alike *digest
 	// effort limits the long searches for the pod's job in this session.
 	effort *dra.Effort
 
@@ -44,8 +47,11 @@ type State struct {
 	picks map[string]*pick
 	// unavailable has the UIDs of allocated claims whose devices some node cannot use.
 	unavailable map[types.UID]bool
-	// insufficient says that some node lacked devices. inVain says that evictions would not help on some node.
-	insufficient, inVain bool
+	// lacking has the nodes that lacked devices. insufficient says that some node did for an earlier action.
+	lacking      map[string]bool
+	insufficient bool
+	// others says that a node had the devices for another pod with the same signature, and still has them.
+	others bool
 	// refusal says why the quota refused picked devices, nil if it did not.
 	refusal report.Refusal
 }
@@ -63,7 +69,7 @@ type pick struct {
 	results []resourceapi.AllocationResult
 	// amounts has the amounts of each of these claims. It is nil if they do not depend on the pick.
 	amounts []ledger.Amounts
-	// changes is the state of the allocator for which the pick is valid.
+	// changes is the state of the devices on the node for which the pick is valid.
 	changes uint64
 }
 
@@ -90,7 +96,7 @@ func (s *State) Refusal() report.Refusal {
 func (s *State) Insufficient() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.insufficient && len(s.picks) == 0
+	return (s.insufficient || len(s.lacking) > 0) && len(s.picks) == 0 && !s.others
 }
 
 // refuse keeps one refusal, independent of the order of nodes. An error, which needs a correction, comes before a
@@ -138,16 +144,53 @@ func (s *State) failure(err error) report.Refusal {
 	return report.SearchUnfinished{Claims: claims, Requests: unfinished.Requests, Later: unfinished.Later}
 }
 
+// Finding is what Filter finds out about the devices of a node. It is zero if Filter did not look for any.
+type Finding uint8
+
+// A node has devices for a pod, or not.
+const (
+	Has Finding = iota + 1
+	Lacks
+)
+
+// Finding returns what Filter has found out about a node.
+func (s *State) Finding(node string) Finding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.picks[node] != nil:
+		return Has
+	case s.lacking[node]:
+		return Lacks
+	}
+	return 0
+}
+
+// Adopt adds what Filter has found out about a node for another pod with the same signature.
+func (s *State) Adopt(node string, found Finding) {
+	switch found {
+	case Has:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.others = true
+	case Lacks:
+		s.setLacking(node)
+	}
+}
+
 func (s *State) setUnavailable(claim types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unavailable[claim] = true
 }
 
-func (s *State) setInsufficient(inVain bool) {
+func (s *State) setLacking(node string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.insufficient, s.inVain = true, s.inVain || inVain
+	if s.lacking == nil {
+		s.lacking = map[string]bool{}
+	}
+	s.lacking[node] = true
 }
 
 func (s *State) keep(node string, picked *pick) {

@@ -15,3 +15,13 @@ func (s *Session) Supplies(class string) (dra.Supplies, error) {
 	}
 	return s.allocator.Supplies(context.Background(), class), nil
 }
+
+// Published returns the number of devices of a class.
+func (s *Session) Published(class string) int64 {
+	return s.Catalog.Published(context.Background(), s.Matcher().CELCache(), class)
+}
+
+// MostOnNode returns the most devices of a class that one node can reach, zero if that is not known.
+func (s *Session) MostOnNode(class string) int64 {
+	return s.Catalog.MostOnNode(context.Background(), s.Matcher().CELCache(), class)
+}

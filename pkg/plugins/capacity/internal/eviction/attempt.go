@@ -53,7 +53,8 @@ func (a *preemptor) ask(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo)
 // search returns the cheapest right set of units. findShort must have run.
 func (a *attempt) search() ([]int, bool) {
 	usable := a.justified(a.on[a.node.Name], a.short)
-	if set, ok := a.choose(usable); ok || len(a.quotaShort) == 0 {
+	lacks := len(a.short) > len(a.quotaShort) // units elsewhere do not help the node
+	if set, ok := a.choose(usable); ok || len(a.quotaShort) == 0 || lacks && len(usable) == 0 {
 		return set, ok
 	}
 	return a.choose(a.withRemote(usable))
@@ -157,6 +158,9 @@ func (a *attempt) mayTake(books *ledger.Ledger, set []int, picked ledger.Amounts
 		if known.Sign() == 0 && (a.wanted.Of(e.Dimension).Sign() > 0 || a.Snapshot.Dimensions.Dimension(e.Dimension).Kind == ledger.DeviceCapacity) {
 			continue
 		}
+		if known.Sign() == 0 && a.namesLess(e.Dimension) {
+			continue
+		}
 		for _, i := range set {
 			u := &a.all[i]
 			takes := u.freesSome(e) && books.IsDeserved(a.queue, e.Dimension, u.queues...)
@@ -168,6 +172,20 @@ func (a *attempt) mayTake(books *ledger.Ledger, set []int, picked ledger.Amounts
 		}
 	}
 	return true
+}
+
+// namesLess reports whether each class that the pod names and lacks has fewer devices than a class. Then a right to it comes before a right to the other one,
+// whose queue can use more devices. The other way round, no right comes first: two queues would evict each other's pods without end.
+func (a *attempt) namesLess(than ledger.Ordinal) bool {
+	general, names := a.Snapshot.Dimensions.Dimension(than), false
+	for _, e := range a.short {
+		if d := a.Snapshot.Dimensions.Dimension(e.Dimension); d.Kind.OfClass() {
+			if names = a.Published(d.Name) < a.Published(general.Name); !names {
+				return false
+			}
+		}
+	}
+	return names && general.Kind.OfClass()
 }
 
 // hasDevices reports whether the pod could have its devices without these units.

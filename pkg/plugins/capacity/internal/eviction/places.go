@@ -99,3 +99,54 @@ func InShard(ssn *framework.Session, node *api.NodeInfo) bool {
 	hard := options.ServerOpts != nil && options.ServerOpts.ShardingMode == volcanoutil.HardShardingMode
 	return !hard || ssn.NodesInShard.Has(node.Name)
 }
+
+// cheapest returns the place with the cheapest valid candidate, -1 if there is none.
+func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod) int {
+	for i := range places.candidates {
+		switch candidate := &places.candidates[i]; {
+		case candidate.asked:
+		case p.effort <= 0:
+			*candidate = candidateOf(p.costs, nil, false, p.version) // another place must do
+		default:
+			*candidate = p.estimate(task, pod, places.nodes[i])
+		}
+	}
+	for {
+		i := places.cheapest()
+		if i < 0 || places.candidates[i].version == p.version {
+			return i
+		}
+		p.evaluate(&places.candidates[i], task, pod, places.nodes[i])
+	}
+}
+
+// estimate returns the minimum cost of a place, to save most searches. It is as good as a candidate of an earlier version: if it is the
+// cheapest, the search is made again.
+func (p *planning) estimate(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) candidate {
+	q := p.ask(task, pod, node)
+	if q.enough(nil) {
+		return candidateOf(p.costs, nil, true, p.version)
+	}
+	if q.findShort(); len(q.quotaShort) > 0 {
+		set, ok := q.search() // units elsewhere may be cheaper
+		found := candidateOf(p.costs, set, ok, p.version)
+		found.short = q.short
+		return found
+	}
+	least := -1
+	for _, i := range p.on[node.Name] {
+		if !p.all[i].evicted && (least < 0 || victims.CompareUnits(&p.costs[i], &p.costs[least]) < 0) {
+			least = i
+		}
+	}
+	if least < 0 {
+		return candidateOf(p.costs, nil, false, p.version)
+	}
+	return candidateOf(p.costs, []int{least}, true, p.version-1)
+}
+
+func (p *planning) evaluate(candidate *candidate, task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) {
+	set, short, ok := p.answer(task, pod, node)
+	*candidate = candidateOf(p.costs, set, ok, p.version)
+	candidate.short = short
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
-	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // Plan makes room for a job. Nothing has been sent to the API server yet.
@@ -120,16 +119,24 @@ func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 		return false
 	}
 	places := p.placesOf(task, pod)
+	var refused []int
 	for {
 		i := p.cheapest(places, task, pod)
 		if i < 0 {
 			return false
 		}
 		if p.take(step{task: task, node: places.nodes[i], set: places.candidates[i].set, short: places.candidates[i].short}) {
-			return true
+			break
 		}
 		places.candidates[i].inadmissible = true
+		refused = append(refused, i)
 	}
+	if DependsOnOthers(&task.Pod.Spec) {
+		for _, i := range refused {
+			places.candidates[i].asked = false // with this pod in its place, the node may suit the next one
+		}
+	}
+	return true
 }
 
 // prepare runs PrePredicate for a pod.
@@ -147,57 +154,6 @@ func (p *planning) prepareAgain() {
 		_ = p.Session.PrePredicateFn(task) // it reports why no node is suitable
 	}
 	clear(p.changed)
-}
-
-// cheapest returns the place with the cheapest valid candidate, -1 if there is none.
-func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod) int {
-	for i := range places.candidates {
-		switch candidate := &places.candidates[i]; {
-		case candidate.asked:
-		case p.effort <= 0:
-			*candidate = candidateOf(p.costs, nil, false, p.version) // another place must do
-		default:
-			*candidate = p.estimate(task, pod, places.nodes[i])
-		}
-	}
-	for {
-		i := places.cheapest()
-		if i < 0 || places.candidates[i].version == p.version {
-			return i
-		}
-		p.evaluate(&places.candidates[i], task, pod, places.nodes[i])
-	}
-}
-
-// estimate returns the minimum cost of a place, to save most searches. It is as good as a candidate of an earlier version: if it is the
-// cheapest, the search is made again.
-func (p *planning) estimate(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) candidate {
-	q := p.ask(task, pod, node)
-	if q.enough(nil) {
-		return candidateOf(p.costs, nil, true, p.version)
-	}
-	if q.findShort(); len(q.quotaShort) > 0 {
-		set, ok := q.search() // units elsewhere may be cheaper
-		found := candidateOf(p.costs, set, ok, p.version)
-		found.short = q.short
-		return found
-	}
-	least := -1
-	for _, i := range p.on[node.Name] {
-		if !p.all[i].evicted && (least < 0 || victims.CompareUnits(&p.costs[i], &p.costs[least]) < 0) {
-			least = i
-		}
-	}
-	if least < 0 {
-		return candidateOf(p.costs, nil, false, p.version)
-	}
-	return candidateOf(p.costs, []int{least}, true, p.version-1)
-}
-
-func (p *planning) evaluate(candidate *candidate, task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) {
-	set, short, ok := p.answer(task, pod, node)
-	*candidate = candidateOf(p.costs, set, ok, p.version)
-	candidate.short = short
 }
 
 // take evicts the victims of a step and pipelines its pod. It reports whether the node then suits the pod. If not, nothing is changed.

@@ -114,3 +114,8 @@ func volumesOf(pod *corev1.Pod) []corev1.Volume {
 		return volume.PersistentVolumeClaim == nil && volume.Ephemeral == nil && volume.CSI == nil
 	})
 }
+
+// DependsOnOthers reports whether it depends on the places of other pods which nodes suit a pod.
+func DependsOnOthers(spec *corev1.PodSpec) bool {
+	return len(spec.TopologySpreadConstraints) > 0 || spec.Affinity != nil && (spec.Affinity.PodAffinity != nil || spec.Affinity.PodAntiAffinity != nil)
+}

@@ -25,6 +25,8 @@ type Config struct {
 	// Obtainable returns the amounts of a pod's devices on a node if these pods were gone in addition to the leaving pods.
 	// PrePredicate must have run for the pod. The error says why the pod could not have its devices there even then.
 	Obtainable func(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error)
+	// Published returns the number of devices of a class.
+	Published func(class string) int64
 	// Avoids reports whether a job must not get a node.
 	Avoids func(*api.JobInfo, *api.NodeInfo) bool
 	// Budgets reads PodDisruptionBudgets. It may be nil.

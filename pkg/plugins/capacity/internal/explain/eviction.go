@@ -13,7 +13,23 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
+
+// tellOthers adds who holds what is missing, and who would have to go. What others hold does not matter if no node would do even if it were
+// empty.
+func (s *Session) tellOthers(told *v1alpha1.Explanation, job *api.JobInfo, task *api.TaskInfo, cause report.Refusal) {
+	if told.Cause != nil && told.Cause.Reason == report.NeverFitsReason {
+		told.Eviction = startsNever()
+		return
+	}
+	tellHolders(told, s.Described, task, cause)
+	told.Eviction = s.explainEviction(job)
+}
+
+func startsNever() *v1alpha1.Eviction {
+	return &v1alpha1.Eviction{Message: "Nobody is evicted for it: it could not start even if nobody else had anything"}
+}
 
 // explainEviction explains which pods would have to go before a job can start. It is nil if the job waits for nothing that others hold.
 func (s *Session) explainEviction(job *api.JobInfo) *v1alpha1.Eviction {
@@ -46,7 +62,7 @@ func (s *Session) explainRules(job *api.JobInfo) *v1alpha1.Eviction {
 		return &v1alpha1.Eviction{Message: "The scheduler's configuration has neither the action reclaim nor the action preempt"}
 	}
 	if s.Elastic.StartsNever(job) {
-		return &v1alpha1.Eviction{Message: "Nobody is evicted for it: it could not start even if nobody else had anything"}
+		return startsNever()
 	}
 	if cannot, _ := s.Elastic.CannotReclaim(job); cannot != nil {
 		return &v1alpha1.Eviction{Rule: string(eviction.Reclaim), Message: cannot.Message()}

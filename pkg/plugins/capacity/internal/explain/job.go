@@ -11,22 +11,19 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
-	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // explainJob explains a job: the checks for its admission, and why its pods wait.
 func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
-	described := s.Described
-	told := &v1alpha1.Explanation{Queue: string(job.Queue), State: StateOfJob(job), Charged: described.Charged(job), LastEviction: s.Elastic.LastEviction(job)}
+	told := &v1alpha1.Explanation{Queue: string(job.Queue), State: StateOfJob(job), Charged: s.Described.Charged(job), LastEviction: s.Elastic.LastEviction(job)}
 	var checks Checks
+	if job.IsPending() || Gang(job) != nil {
+		s.tellMinimum(told, job)
+	}
 	if job.IsPending() {
-		needs := s.checkJob(&checks, job)
-		queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))
-		if found {
-			told.Asked, told.Standings = described.Amounts(needs), described.Standings(queue, needs)
-		}
+		s.checkJob(&checks, job)
 		checks.Add(AdmittedCheck, s.notAdmitted(job))
 	}
 	if told.State != v1alpha1.Waiting {
@@ -37,36 +34,57 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	if !job.IsPending() {
 		checks.Add(GangCheck, Gang(job))
 	}
-	told.Eviction = s.explainEviction(job)
 	if cause == nil && len(told.Pods) > 0 {
-		told.Checks, told.Cause = checks.Made, &told.Pods[0].Cause
+		told.Checks, told.Cause = checks.Made, causeOf(told.Pods)
 	} else {
 		told.Checks, told.Cause = checks.End(cause)
 	}
 	if task == nil {
 		task = anyOf(job.TaskStatusIndex[api.Pending])
 	}
-	tellHolders(told, described, task, cause)
+	s.tellOthers(told, job, task, cause)
 	told.Supplies = s.suppliesFor(job, task)
 	return told
 }
 
-// checkJob makes the admission checks of a job. It returns the minimum of the job.
-func (s *Session) checkJob(checks *Checks, job *api.JobInfo) ledger.Amounts {
+// causeOf returns the reason of most pods that is not only that of other pods of the gang.
+func causeOf(pods []v1alpha1.PodsAnswer) *v1alpha1.Refusal {
+	for i := range pods {
+		if pods[i].Cause.Reason != "" {
+			return &pods[i].Cause
+		}
+	}
+	return &pods[0].Cause
+}
+
+// tellMinimum adds the minimum of a job, with the first of its alternatives, and the standings of its queues while it is not let in.
+func (s *Session) tellMinimum(told *v1alpha1.Explanation, job *api.JobInfo) {
+	queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))
+	if !found {
+		return
+	}
+	needs, _ := s.Snapshot.Needs(job) // a check says what cannot be counted
+	minimum := needs.First()
+	told.Asked = s.Described.Amounts(minimum)
+	if job.IsPending() {
+		told.Standings = s.Described.Standings(queue, minimum)
+	}
+}
+
+// checkJob makes the admission checks of a job.
+func (s *Session) checkJob(checks *Checks, job *api.JobInfo) {
 	info, found := s.Volcano.Queues[job.Queue]
 	if !found {
 		checks.Add(QueueCheck, refusals.QueueMissing{Queue: string(job.Queue)})
-		return nil
+		return
 	}
 	queue, refusal := s.Snapshot.Queue(info)
 	if checks.Add(QueueCheck, refusal); refusal != nil {
-		return nil
+		return
 	}
-	ask := s.Checks.Ask(queue, job)
-	for _, check := range s.Checks.EachOfJob(ask) {
+	for _, check := range s.Checks.EachOfJob(s.Checks.Ask(queue, job)) {
 		checks.Add(check.Name, check.Refusal)
 	}
-	return ask.Needs.Amounts
 }
 
 // explainPods explains why the pods of a job wait. Pods with the same reason are grouped.

@@ -56,8 +56,7 @@ func (s *Session) explainWaiting(told *v1alpha1.Explanation, job *api.JobInfo, t
 	checks.Add(GangCheck, Gang(job))
 	cause := s.Cause(job, task)
 	told.Checks, told.Cause = checks.End(cause)
-	tellHolders(told, s.Described, task, cause)
-	told.Eviction = s.explainEviction(job)
+	s.tellOthers(told, job, task, cause)
 	told.Supplies = s.suppliesFor(job, task)
 }
 
@@ -98,6 +97,9 @@ func (s *Session) Cause(job *api.JobInfo, task *api.TaskInfo) report.Refusal {
 	}
 	if refusal := s.Placements.Refusal(task); refusal != nil {
 		return s.Elastic.Explained(job.UID, refusal)
+	}
+	if pod := s.Snapshot.Known(task.Pod); pod != nil && job.NodesFitErrors[task.UID] != nil {
+		return s.Checks.NeverFits(pod)
 	}
 	return nil
 }

@@ -28,10 +28,12 @@ import (
 type Cache struct {
 	queues schedulinglisters.QueueLister
 	synced func() bool
-	// mu guards known and schema, which sessions share with the background.
+	// mu guards known, schema, and outdated, which sessions share with the background.
 	mu     sync.Mutex
 	known  map[string]*knownQuotas
 	schema schema
+	// outdated is closed, and replaced, when the API server begins to serve spec.dra.
+	outdated chan struct{}
 
 	// asked has an entry if a session waits for a probe.
 	asked chan struct{}
@@ -61,7 +63,7 @@ func New(queues schedulinglisters.QueueLister) *Cache {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	return &Cache{
 		queues: queues, synced: func() bool { return true }, known: map[string]*knownQuotas{},
-		asked: make(chan struct{}, 1), work: workqueue.NewTypedRateLimitingQueue(limiter),
+		outdated: make(chan struct{}), asked: make(chan struct{}, 1), work: workqueue.NewTypedRateLimitingQueue(limiter),
 	}
 }
 
@@ -75,7 +77,9 @@ func Start(ctx context.Context, config *rest.Config, readiness *readiness.Inform
 	}
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	queues := informers.Scheduling().V1beta1().Queues()
-	c := New(queues.Lister())
+	c := New(nil)
+	informers.InformerFor(&schedulingv1beta1.Queue{}, c.newInformer)
+	c.queues = queues.Lister()
 	c.synced, c.informers = queues.Informer().HasSynced, informers
 	c.client, c.recorder, c.clock = client, recorder, clock
 	c.servesDRA = func(ctx context.Context) (bool, error) {

@@ -84,7 +84,11 @@ func (c *Cache) probe(ctx context.Context) bool {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.schema.note(number, serves, err)
+	lacked := c.schema.lacks()
+	if c.schema.note(number, serves, err); lacked && c.schema.serves() {
+		close(c.outdated)
+		c.outdated = make(chan struct{})
+	}
 	return err == nil && serves
 }
 

@@ -3,6 +3,7 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -144,7 +145,7 @@ func (s *Session) refusalOfNodes(placement *Placement) report.Refusal {
 			return refusal
 		}
 		if placement.devices.Insufficient() && report.Waits(s.Volcano.Jobs, placement.task.Job, placement.task.UID) {
-			return s.Devices.Insufficient(placement.devices)
+			return cmp.Or(s.Checks.NeverFits(placement.pod), s.Devices.Insufficient(placement.devices))
 		}
 	}
 	return s.refusalOfCards(placement)

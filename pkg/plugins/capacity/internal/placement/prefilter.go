@@ -19,7 +19,7 @@ func (s *Session) Begin(task *api.TaskInfo) (filters bool) {
 	known.simulated = nil
 	pod := s.Snapshot.Known(task.Pod)
 	s.current = currentPod{pod: task.Pod, placements: known.placements, anywhere: pod == nil || !pod.RequestsExtended()}
-	return pod != nil && (pod.Cards != nil || pod.MayGetDevices() && s.Devices != nil)
+	return s.filters(pod)
 }
 
 // PreFilter prepares the placements of a pod that asks for devices or cards: one for each way to get its extended resources. The refusal

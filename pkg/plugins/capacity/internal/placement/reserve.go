@@ -90,3 +90,11 @@ func (s *Session) Obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*dem
 	}
 	return s.Devices.Obtainable(placement.devices, node.Node, append(s.leaving(node), gone...))
 }
+
+// Published returns the number of devices of a class, zero if the scheduler does not allocate devices.
+func (s *Session) Published(class string) int64 {
+	if s.Devices == nil {
+		return 0
+	}
+	return s.Devices.Published(class)
+}

@@ -39,6 +39,8 @@ const (
 	DevicesNotReadyReason = "DevicesNotReady"
 	// InsufficientDevicesReason says that the quota allows the devices, but no node has them free.
 	InsufficientDevicesReason = "InsufficientDevices"
+	// NeverFitsReason says that no node is large enough for a pod, or has the labels that it selects: neither time nor more quota helps.
+	NeverFitsReason = "NeverFits"
 	// BindingConditionsPendingReason says that the pod has a node, and waits for its devices to get ready. Kube-scheduler has the same.
 	BindingConditionsPendingReason = "BindingConditionsPending"
 
@@ -175,6 +177,14 @@ type QuotaExceeded struct {
 	NoNode string
 }
 
+// Reason is the reason of the event. Who waits for a node that does not exist does not wait for the quota.
+func (q QuotaExceeded) Reason() string {
+	if q.NoNode != "" {
+		return NeverFitsReason
+	}
+	return q.Quota.Reason()
+}
+
 // Message implements Refusal.
 func (q QuotaExceeded) Message() string {
 	message := q.Quota.Message()
@@ -188,6 +198,17 @@ func (q QuotaExceeded) Message() string {
 		message += "; nor is there quota for another card that the pod may get: " + refusals.List(q.OtherCards)
 	}
 	return message
+}
+
+// NeverFits refuses a pod whose quota has room, and for which no node would do even if it were empty.
+type NeverFits struct{ NoNode string }
+
+// Reason implements Refusal.
+func (NeverFits) Reason() string { return NeverFitsReason }
+
+// Message implements Refusal.
+func (n NeverFits) Message() string {
+	return n.NoNode + ". The quota of the queue allows it: change what the pod asks for, or add such nodes"
 }
 
 // NoNodeForOtherCards refuses a pod that may choose among cards: the quota forbids some of them, and no node can take

@@ -29,7 +29,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "cpu")}}, "InsufficientCPUQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
 		{
-			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "cpu")}, NoNode: "No node has as much <cpu> as a pod requests: the largest has <2>"}, "InsufficientCPUQuota",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "cpu")}, NoNode: "No node has as much <cpu> as a pod requests: the largest has <2>"}, "NeverFits",
 			"No node has as much <cpu> as a pod requests: the largest has <2>. Queue <q> has insufficient <cpu> quota: " + numbers,
 		},
 		{

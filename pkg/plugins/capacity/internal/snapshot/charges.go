@@ -86,7 +86,7 @@ func (s *Snapshot) chargeJob(job *api.JobInfo, reuse usage) usage {
 		pod.Charge(u.queue, true)
 		if pod.HasClaims {
 			u.claims = true
-			s.consumers = append(s.consumers, consumer{task: task, pod: pod})
+			s.consumers = append(s.consumers, newConsumer(task, pod))
 		}
 		for _, variant := range pod.Alternatives() {
 			if u.choosing = true; variant.Cards != nil {

@@ -32,8 +32,14 @@ type ClaimReader interface {
 type consumer struct {
 	task *api.TaskInfo
 	pod  *demand.Pod
+	// created is the second in which the pod was created.
+	created int64
 	// unattributed says that root is charged because the queue of the pod is unknown.
 	unattributed bool
+}
+
+func newConsumer(task *api.TaskInfo, pod *demand.Pod) consumer {
+	return consumer{task: task, pod: pod, created: task.Pod.CreationTimestamp.Unix()}
 }
 
 // holds reports whether a consumer holds a claim permanently. This is so if the claim is reserved for the pod, the pod is being
@@ -50,7 +56,7 @@ func (s *Snapshot) holds(c *consumer, claim *demand.Claim) bool {
 // which pods share the claim. If this queue is unknown, the queue of the first pod in the reservation pays, or else the queue of the
 // oldest pod. Pods whose queue is unknown, too, come after the others. Claims of releasing pods come last.
 func (s *Snapshot) chargeClaims() {
-	slices.SortFunc(s.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
+	slices.SortFunc(s.consumers, func(a, b consumer) int { return cmp.Or(cmp.Compare(a.created, b.created), olderFirst(a.task, b.task)) })
 	unknown := map[*demand.Claim][]consumer{}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {

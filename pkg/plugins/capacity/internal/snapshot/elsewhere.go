@@ -54,7 +54,7 @@ func (s *Snapshot) chargedPath(pod *demand.Pod, task *api.TaskInfo, job *api.Job
 func (s *Snapshot) chargeElsewhere(queue ledger.QueueID, pod *demand.Pod, task *api.TaskInfo) usage {
 	pod.Charge(queue, true)
 	if pod.HasClaims {
-		s.consumers = append(s.consumers, consumer{task: task, pod: pod})
+		s.consumers = append(s.consumers, newConsumer(task, pod))
 	}
 	if pod.Cards != nil {
 		s.assignCards(pod, task)

@@ -3,6 +3,7 @@
 package snapshot
 
 import (
+	"maps"
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -22,7 +23,7 @@ func (s *Snapshot) chargeOrphanedClaims() {
 		klog.ErrorS(err, "Failed to list claims")
 	}
 	for remembered := range s.Counter.Claims.All {
-		if _, paid := s.payers[remembered.Object.UID]; !paid {
+		if _, paid := s.payers[remembered.Object.UID]; !paid || s.ChargedOrReleasing(remembered) {
 			continue
 		}
 		if object, inUse := s.Input.Claims.InUse(remembered.Object); inUse {
@@ -91,21 +92,27 @@ func (s *Snapshot) payer(claim *demand.Claim) (queue ledger.QueueID, attributed 
 // RememberPayers keeps the payer of each claim for the next session. If an ancestor pays in place of a missing queue, the missing queue is
 // kept, too: it pays again when it is back.
 func (s *Snapshot) RememberPayers() {
-	payers := make(map[types.UID][]string, len(s.payers))
 	paths := map[ledger.QueueID][]string{}
+	known := 0
 	for claim := range s.Counter.Claims.All {
 		queue, attributed := s.payer(claim)
 		if !attributed {
+			delete(s.payers, claim.Object.UID)
 			continue
 		}
-		if before, path := s.payingPath(claim.Object); path != nil && before == queue && path[0] != s.Ledger.Name(queue) {
-			payers[claim.Object.UID] = path
-			continue
+		known++
+		if last := s.payers[claim.Object.UID]; last == nil || last[0] != s.Ledger.Name(queue) {
+			if before, path := s.payingPath(claim.Object); path != nil && before == queue && path[0] != s.Ledger.Name(queue) {
+				s.payers[claim.Object.UID] = path
+				continue
+			}
 		}
 		if paths[queue] == nil {
 			paths[queue] = s.Ledger.Path(queue)
 		}
-		payers[claim.Object.UID] = paths[queue]
+		s.payers[claim.Object.UID] = paths[queue]
 	}
-	s.payers = payers
+	if len(s.payers) > known {
+		maps.DeleteFunc(s.payers, func(claim types.UID, _ []string) bool { return s.Counter.Claims.Known(claim) == nil })
+	}
 }

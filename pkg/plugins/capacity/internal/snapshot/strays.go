@@ -262,7 +262,9 @@ func (s *Snapshot) chargeStray(stray *stray) {
 	pod := s.refresh(task)
 	pod.Charge(queue, false)
 	if pod.HasClaims {
-		s.consumers = append(s.consumers, consumer{task: task, pod: pod, unattributed: !attributed})
+		c := newConsumer(task, pod)
+		c.unattributed = !attributed
+		s.consumers = append(s.consumers, c)
 	}
 	if pod.Cards != nil {
 		s.assignCards(pod, task)

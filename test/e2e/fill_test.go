@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+var _ = Describe("A scheduler that is killed while it binds as fast as it can", func() {
+	It("fills nodes again and again, and gives no device to two claims", func(ctx context.Context) {
+		const nodes, perNode = 10, 10
+		f := newFixture(ctx)
+		for i := range nodes {
+			f.node(ctx, fmt.Sprint("n", i), devices(perNode, "gpu", nil)...)
+		}
+		f.class = f.model(ctx, "gpu")
+		f.template(ctx, "gpu", exactly(f.class, 1))
+		queue := f.queue(ctx, "team", "root", limit(f.class, nodes*perNode))
+		devices, holders := f.watchDevices(), watchHolders(f.namespace)
+		round := 0
+		for began, duration := time.Now(), soakFor("10s"); round == 0 || time.Since(began) < duration; round++ {
+			name := fmt.Sprint("fill-", round)
+			f.submit(ctx, elastic(name, queue, nodes*perNode, "gpu"))
+			Eventually(devices.current).WithContext(ctx).Should(BeNumerically(">", 10*(1+round%8)), "allocated devices")
+			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
+			Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
+			Eventually(devices.current, 2*timeout).WithContext(ctx).Should(Equal(nodes*perNode), "allocated devices")
+			f.expectRunning(ctx, name, nodes*perNode)
+			Expect(holders.violations()).To(BeEmpty())
+			f.deleteJob(ctx, name)
+			Eventually(devices.current).WithContext(ctx).Should(BeZero())
+		}
+		AddReportEntry("fills", fmt.Sprint(round), ReportEntryVisibilityFailureOrVerbose)
+		Expect(devices.most()).To(Equal(nodes * perNode))
+	})
+})
