@@ -239,6 +239,9 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	for _, cluster := range clusters {
 		may.pods[cluster] = replicasIn(w, cluster)
 	}
+	if cluster := untoldBy(w); cluster != "" {
+		return may, fmt.Sprintf("cluster %s has been told nothing that is known here", cluster)
+	}
 	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
 	for _, work := range w.Works {
 		cluster := binding.ClusterOf(work)
@@ -264,6 +267,16 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	}
 	may.about = fmt.Sprint("lowered ", now, may.pods)
 	return may, ""
+}
+
+// untoldBy names a cluster that is to have a workload, and whose Work is not shown: Karmada has not made it yet, or the informer is late.
+func untoldBy(w *framework.Workload) string {
+	for _, cluster := range binding.Kept(w.Binding) {
+		if !slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool { return binding.ClusterOf(work) == cluster }) {
+			return cluster
+		}
+	}
+	return ""
 }
 
 // unreplaced names a member cluster that may still make pods of a former template although it has only the remainder.

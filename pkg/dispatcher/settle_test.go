@@ -69,6 +69,7 @@ func TestAGrantEndsOrShrinksWhenMembersHaveDoneIt(t *testing.T) {
 			shrunk(done)(w)
 			w.Works[0].Status.Conditions[0].Status = metav1.ConditionFalse
 		}, framework.Left{Generation: "2"}, map[int]string{4: "", 100: "runs StillCharged"}},
+		{"its Work is not shown yet, and nobody may look", func(w *framework.Workload) { shrunk(done)(w); w.Works = nil }, blind, map[int]string{4: "", 45: "runs StillCharged"}},
 		{"it was scaled to nothing, and has left its cluster", func(w *framework.Workload) {
 			shrunk(done)(w)
 			w.Works, w.Binding.Spec.Clusters = nil, nil
