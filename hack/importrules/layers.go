@@ -22,7 +22,7 @@ var layers = []layer{
 		"pkg/ledger pkg/metric pkg/readiness pkg/chargerecord pkg/version pkg/victims pkg/visibility/ui pkg/webhook/certificates"},
 	{"shared", "pkg/accounting pkg/client pkg/clusterstate pkg/dra pkg/program pkg/queueusage pkg/quota pkg/simulation/internal/apiserver pkg/visibility " +
 		"pkg/visibility/client"},
-	{"shared", "pkg/accounting/store pkg/allocation pkg/demand pkg/refusals pkg/settings pkg/visibility/server"},
+	{"shared", "pkg/accounting/store pkg/allocation pkg/demand pkg/queueschema pkg/refusals pkg/settings pkg/visibility/server"},
 	{"shared", "pkg/accounting/metrics pkg/dispatcher/workload pkg/problems"},
 
 	{"scheduler", "pkg/plugins/capacity/internal/reclaim pkg/plugins/capacity/internal/report pkg/plugins/capacity/internal/ranking pkg/plugins/nodeorder pkg/plugins/predicates"},

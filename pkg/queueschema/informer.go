@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lastvalid
+package queueschema
 
 import (
 	"context"
@@ -16,16 +16,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
 )
 
-// newInformer returns an informer that lists all queues again when the API server has begun to serve spec.dra. For two minutes after a change of the CRD,
+// NewInformer returns an informer that lists all queues again when the API server has begun to serve spec.dra. For two minutes after a change of the CRD,
 // the API server sends to watches what the CRD before had: see customresource_handler.go of apiextensions-apiserver. Quotas of that time would not hold.
-func (c *Cache) newInformer(client versioned.Interface, resync time.Duration) toolscache.SharedIndexInformer {
+// Outdated returns a channel that is closed the next time that the API server begins to serve the field.
+func NewInformer(client versioned.Interface, resync time.Duration, outdated func() <-chan struct{}) toolscache.SharedIndexInformer {
 	queues := client.SchedulingV1beta1().Queues()
-	var outdated <-chan struct{} // what the last list has read
+	var listOutdated <-chan struct{} // of the last list
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			c.mu.Lock()
-			outdated = c.outdated
-			c.mu.Unlock()
+			listOutdated = outdated()
 			return queues.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
@@ -33,7 +32,7 @@ func (c *Cache) newInformer(client versioned.Interface, resync time.Duration) to
 			if err != nil {
 				return nil, err
 			}
-			return until(outdated, source), nil
+			return until(listOutdated, source), nil
 		},
 	}, &schedulingv1beta1.Queue{}, resync, toolscache.Indexers{})
 }

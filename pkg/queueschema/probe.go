@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lastvalid
+package queueschema
 
 import (
 	"context"
@@ -20,16 +20,17 @@ const (
 	// and names all unknown fields.
 	probeObject = `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"devicequota-probe"},"spec":{"dra":{},"devicequotaProbe":true}}`
 
-	unknownDRA   = `unknown field "spec.dra"`
+	// UnknownDRA is in the answer of an API server that refuses spec.dra.
+	UnknownDRA   = `unknown field "spec.dra"`
 	unknownProbe = `unknown field "spec.devicequotaProbe"`
 )
 
-// servesDRA asks the API server whether it serves spec.dra of queues. An error means that this is unknown.
+// ServesDRA asks the API server whether it serves spec.dra of queues. An error means that this is unknown.
 //
 // It requests a dry run of a creation with strict field validation. The handler of queues refuses it based on the
 // schema in force. OpenAPI documents can be seconds behind. The refusal comes before admission: no webhook is called,
-// and even without dry run, nothing would be created. Volcano itself needs the permission to create queues, too.
-func servesDRA(ctx context.Context, client rest.Interface) (bool, error) {
+// and even without dry run, nothing would be created. It needs the permission to create queues.
+func ServesDRA(ctx context.Context, client rest.Interface) (bool, error) {
 	err := client.Post().Resource("queues").
 		VersionedParams(&metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}, scheme.ParameterCodec).
 		SetHeader("Content-Type", "application/json").Body([]byte(probeObject)).
@@ -38,7 +39,7 @@ func servesDRA(ctx context.Context, client rest.Interface) (bool, error) {
 	case err == nil:
 		return false, errors.New("the API server accepts a queue with a field that does not exist, so that it does not validate fields strictly")
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), unknownProbe):
-		return !strings.Contains(err.Error(), unknownDRA), nil
+		return !strings.Contains(err.Error(), UnknownDRA), nil
 	default:
 		return false, fmt.Errorf("dry run of the creation of a queue: %w", err)
 	}

@@ -62,6 +62,10 @@ var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 
 	Context("when dispatchers end at any moment,", crashSpecs)
 
+	Context("when its view is late or wrong,", disturbedSpecs)
+
+	Context("when the Queue CRD has no spec.dra, it", queueCRDSpecs)
+
 	Context("when everything happens at once,", churnSpecs)
 
 	It("lets go of everything that is deleted", func(ctx context.Context) {

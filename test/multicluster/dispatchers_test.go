@@ -32,11 +32,11 @@ tiers:
 }
 
 // startDispatcher starts a dispatcher that logs its decisions. It runs until endDispatcher.
-func startDispatcher(ctx context.Context, name, config string) *cluster.Dispatcher {
+func startDispatcher(ctx context.Context, name, config string, args ...string) *cluster.Dispatcher {
 	GinkgoHelper()
 	path := filepath.Join(multicluster.State(), name+"-dispatcher.conf")
 	Expect(os.WriteFile(path, []byte(config), 0o600)).To(Succeed())
-	d, err := multicluster.StartDispatcher(ctx, name, cluster.DispatcherOptions{ConfigFile: path, Args: []string{"--v=2"}})
+	d, err := multicluster.StartDispatcher(ctx, name, cluster.DispatcherOptions{ConfigFile: path, Args: append([]string{"--v=2"}, args...)})
 	Expect(err).NotTo(HaveOccurred())
 	dispatchers[name] = d
 	return d

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -16,9 +17,7 @@ import (
 	clusterinformers "github.com/karmada-io/karmada/pkg/generated/informers/externalversions/cluster/v1alpha1"
 	worklisters "github.com/karmada-io/karmada/pkg/generated/listers/work/v1alpha2"
 	resourceapi "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -30,11 +29,14 @@ import (
 	"k8s.io/utils/clock"
 	volcanoinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
 	queueinformers "github.com/devicequota/devicequota/pkg/client/informers/externalversions"
 	queuelisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/queueschema"
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
@@ -53,6 +55,7 @@ type Cache struct {
 	bindings        worklisters.ResourceBindingLister
 	clusterInformer clusterinformers.ClusterInformer
 	queues          queuelisters.QueueLister
+	queueSchema     *queueSchema
 	priorityClasses schedulinglisters.PriorityClassLister
 	classes         resourcelisters.DeviceClassLister
 	templates       resourcelisters.ResourceClaimTemplateLister
@@ -93,7 +96,7 @@ type starter interface {
 // New returns a cache. It reads nothing before Run.
 func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	c := &Cache{
-		clients: clients, config: config, readiness: readiness.NewInformers(clock.RealClock{}), assumed: newAssumed(),
+		clients: clients, config: config, readiness: cmp.Or(clients.Informers, readiness.NewInformers(clock.RealClock{})), assumed: newAssumed(), queueSchema: newQueueSchema(),
 		changed: make(chan struct{}, 1), counter: needs.New(), requests: requests{counter: needs.New()}, claimRequests: requests{counter: needs.New()}, known: map[types.UID]*known{},
 	}
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Kubernetes.Discovery()))
@@ -106,6 +109,9 @@ func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	c.bindingInformer = karmada.Work().V1alpha2().ResourceBindings().Informer()
 	c.bindings = karmada.Work().V1alpha2().ResourceBindings().Lister()
 	c.clusterInformer = karmada.Cluster().V1alpha1().Clusters()
+	queues.InformerFor(&schedulingv1beta1.Queue{}, func(client versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return queueschema.NewInformer(client, resync, c.queueSchema.untilServed)
+	})
 	c.queues = queues.Scheduling().V1beta1().Queues().Lister()
 	c.priorityClasses = core.Scheduling().V1().PriorityClasses().Lister()
 	c.workInformer = works.Work().V1alpha1().Works().Informer()
@@ -246,6 +252,7 @@ func (c *Cache) Run(ctx context.Context) error {
 		factory.Start(ctx.Done())
 	}
 	var reading sync.WaitGroup
+	reading.Go(func() { c.watchSchema(ctx) })
 	for _, o := range c.optional {
 		reading.Go(func() { o.run(ctx, c.clients.Kubernetes.Discovery()) })
 	}
@@ -279,16 +286,4 @@ func (c *Cache) Wrote(rb *workv1alpha2.ResourceBinding) {
 	c.notePlaces(rb)
 	c.assumed.add(rb)
 	c.change()
-}
-
-// Latest reads a binding from the API server, nil if it does not exist any more.
-func (c *Cache) Latest(ctx context.Context, rb *workv1alpha2.ResourceBinding) (*workv1alpha2.ResourceBinding, error) {
-	read, err := c.clients.Karmada.WorkV1alpha2().ResourceBindings(rb.Namespace).Get(ctx, rb.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), err == nil && read.UID != rb.UID:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return read, nil
 }

@@ -4,6 +4,7 @@ package cache
 
 import (
 	"cmp"
+	"errors"
 	"sync"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -123,5 +124,20 @@ func (c *Cache) begin(counter *needs.Counter, claims dra.ClaimReader) ([]*schedu
 	if err != nil {
 		return nil, nil, err
 	}
-	return queues, counter.Begin(needs.Inputs{Queues: queues, Classes: classes, Claims: claims}), nil
+	limits := counter.Begin(needs.Inputs{Queues: queues, Classes: classes, Claims: claims})
+	if c.LacksDRA() {
+		hideLimits(queues, limits)
+	}
+	return queues, limits, nil
+}
+
+// hideLimits notes that the quotas of queues without spec.dra cannot be read.
+func hideLimits(queues []*schedulingv1beta1.Queue, limits map[string]framework.QueueLimits) {
+	for _, queue := range queues {
+		if queue.Spec.DRA == nil {
+			l := limits[queue.Name]
+			l.Err = errors.Join(l.Err, errNoDRA)
+			limits[queue.Name] = l
+		}
+	}
 }

@@ -78,6 +78,18 @@ func (c *Cache) Binding(ctx context.Context, namespace, name string) (*workv1alp
 	return c.clients.Karmada.WorkV1alpha2().ResourceBindings(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
+// Latest reads a binding from the API server, nil if it does not exist any more.
+func (c *Cache) Latest(ctx context.Context, rb *workv1alpha2.ResourceBinding) (*workv1alpha2.ResourceBinding, error) {
+	read, err := c.clients.Karmada.WorkV1alpha2().ResourceBindings(rb.Namespace).Get(ctx, rb.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && read.UID != rb.UID:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return read, nil
+}
+
 // HasWorks asks the API server whether a binding has Works.
 func (c *Cache) HasWorks(ctx context.Context, rb *workv1alpha2.ResourceBinding) (bool, error) {
 	id := idOf(rb.Labels)

@@ -4,6 +4,7 @@ package report
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	client "github.com/devicequota/devicequota/pkg/client/clientset/versioned/typed/scheduling/v1beta1"
 	listers "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/queueusage"
@@ -23,8 +25,10 @@ type QueueWriter struct {
 	queues  client.QueueInterface
 	lister  listers.QueueLister
 	metrics *Metrics
-	usage   queueusage.Writer
-	workers sync.WaitGroup
+	// lacksDRA reports whether the API server does not serve spec.dra of queues.
+	lacksDRA func() bool
+	usage    queueusage.Writer
+	workers  sync.WaitGroup
 
 	mu     sync.Mutex
 	wanted map[string]*queueReport
@@ -32,16 +36,20 @@ type QueueWriter struct {
 	written map[string]string
 }
 
-// StartQueueWriter starts a writer that ends with ctx.
-func StartQueueWriter(ctx context.Context, queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics) *QueueWriter {
+// errNoDRA stops a write that would make the API server drop spec.dra of a queue for ever.
+var errNoDRA = errors.New("the Queue CRD has no field spec.dra, so that any write of a queue would drop its quota of devices")
+
+// StartQueueWriter starts a writer that ends with ctx. It writes nothing while the API server lacks spec.dra of queues.
+func StartQueueWriter(ctx context.Context, queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics, lacksDRA func() bool) *QueueWriter {
 	w := newQueueWriter(queues, lister, metrics)
+	w.lacksDRA = lacksDRA
 	w.workers.Go(func() { w.usage.Run(ctx) })
 	w.workers.Go(func() { queueusage.Repeat(ctx, "status", w.write) })
 	return w
 }
 
 func newQueueWriter(queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics) *QueueWriter {
-	w := &QueueWriter{queues: queues, lister: lister, metrics: metrics, written: map[string]string{}}
+	w := &QueueWriter{queues: queues, lister: lister, metrics: metrics, lacksDRA: func() bool { return false }, written: map[string]string{}}
 	w.usage.Annotations = func(name string) (map[string]string, bool) {
 		queue, err := lister.Get(name)
 		if err != nil {
@@ -49,12 +57,33 @@ func newQueueWriter(queues client.QueueInterface, lister listers.QueueLister, me
 		}
 		return queue.Annotations, true
 	}
-	w.usage.Patch = func(ctx context.Context, name string, patch []byte) error {
-		_, err := queues.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-		metrics.Patched(PatchQueueUsage, err)
+	w.usage.Patch = w.patchUsage
+	return w
+}
+
+// patchUsage writes annotations of a queue. The patch has an empty spec.dra if the queue has the field. That changes nothing, and an API server that does not
+// know the field refuses it.
+func (w *QueueWriter) patchUsage(ctx context.Context, name string, patch []byte) error {
+	if w.lacksDRA() {
+		return errNoDRA
+	}
+	queue, err := w.lister.Get(name)
+	if err != nil {
 		return err
 	}
-	return w
+	body := map[string]any{}
+	if err := json.Unmarshal(patch, &body); err != nil {
+		return fmt.Errorf("decode a patch: %w", err)
+	}
+	if queue.Spec.DRA != nil {
+		body["spec"] = map[string]any{"dra": struct{}{}}
+	}
+	if patch, err = json.Marshal(body); err != nil {
+		return fmt.Errorf("encode a patch: %w", err)
+	}
+	_, err = w.queues.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict})
+	w.metrics.Patched(PatchQueueUsage, err)
+	return err
 }
 
 // Shutdown waits until writing has ended. The context of StartQueueWriter must have ended.
@@ -79,6 +108,9 @@ func (w *QueueWriter) set(wanted map[string]*queueReport) {
 // write writes each changed status. If the API server refuses one queue, the others are still written. Any other error ends it,
 // because the next queue would fail, too.
 func (w *QueueWriter) write(ctx context.Context) error {
+	if w.lacksDRA() {
+		return errNoDRA
+	}
 	w.mu.Lock()
 	wanted := w.wanted
 	w.mu.Unlock()
@@ -103,7 +135,8 @@ func (w *QueueWriter) write(ctx context.Context) error {
 }
 
 // writeStatus writes the status of a queue if it differs from the stored one. A new leader therefore writes only changes, and edits
-// by users are reverted.
+// by users are reverted. The request always has spec.dra. The API server ignores it, or refuses the request if it does not know the field and would drop it
+// from the stored queue.
 func (w *QueueWriter) writeStatus(ctx context.Context, name string, report *queueReport) error {
 	queue, err := w.lister.Get(name)
 	if err != nil {
@@ -115,7 +148,10 @@ func (w *QueueWriter) writeStatus(ctx context.Context, name string, report *queu
 	}
 	changed := queue.DeepCopy()
 	changed.Status = status
-	_, err = w.queues.UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	if changed.Spec.DRA == nil {
+		changed.Spec.DRA = &schedulingv1beta1.DRAQuota{}
+	}
+	_, err = w.queues.UpdateStatus(ctx, changed, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
 	w.metrics.Patched(PatchQueueStatus, err)
 	if err == nil {
 		w.written[name] = queue.ResourceVersion

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -21,6 +22,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/client/informers/externalversions"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/queueschema"
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
@@ -71,6 +73,7 @@ func New(queues schedulinglisters.QueueLister) *Cache {
 func Start(ctx context.Context, config *rest.Config, readiness *readiness.Informers, recorder record.EventRecorder, clock clock.WithTicker) (*Cache, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = requestsPerSecond, burst
+	config.Wrap(readiness.Transport)
 	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for queues: %w", err)
@@ -83,7 +86,7 @@ func Start(ctx context.Context, config *rest.Config, readiness *readiness.Inform
 	c.synced, c.informers = queues.Informer().HasSynced, informers
 	c.client, c.recorder, c.clock = client, recorder, clock
 	c.servesDRA = func(ctx context.Context) (bool, error) {
-		return servesDRA(ctx, client.SchedulingV1beta1().RESTClient())
+		return queueschema.ServesDRA(ctx, client.SchedulingV1beta1().RESTClient())
 	}
 	if err := readiness.Add(schedulingv1beta1.Resource("queues"), queues.Informer()); err != nil {
 		klog.ErrorS(err, "Failed to watch for errors of queues, only the log says whether they can be read")
@@ -91,6 +94,15 @@ func Start(ctx context.Context, config *rest.Config, readiness *readiness.Inform
 	informers.Start(ctx.Done())
 	c.run(ctx)
 	return c, nil
+}
+
+// newInformer returns an informer that lists all queues again when spec.dra is back.
+func (c *Cache) newInformer(client versioned.Interface, resync time.Duration) toolscache.SharedIndexInformer {
+	return queueschema.NewInformer(client, resync, func() <-chan struct{} {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.outdated
+	})
 }
 
 func (c *Cache) run(ctx context.Context) {

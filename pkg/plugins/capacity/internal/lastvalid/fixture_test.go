@@ -27,6 +27,7 @@ import (
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/problems"
+	"github.com/devicequota/devicequota/pkg/queueschema"
 )
 
 var queuesResource = schedulingv1beta1.SchemeGroupVersion.WithResource("queues")
@@ -155,7 +156,7 @@ func (f *fixture) patch(action clienttesting.Action) (bool, runtime.Object, erro
 		return true, nil, apierrors.NewConflict(queuesResource.GroupResource(), "q", errors.New("it changed"))
 	case f.stock && body.Spec.DRA != nil:
 		return true, nil, apierrors.NewInvalid(schedulingv1beta1.SchemeGroupVersion.WithKind("Queue").GroupKind(), "q",
-			field.ErrorList{field.Invalid(field.NewPath("patch"), "", "strict decoding error: "+unknownDRA)})
+			field.ErrorList{field.Invalid(field.NewPath("patch"), "", "strict decoding error: "+queueschema.UnknownDRA)})
 	}
 	for name, text := range body.Metadata.Annotations {
 		f.annotated(name, ptr.Deref(text, ""))

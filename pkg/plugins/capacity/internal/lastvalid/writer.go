@@ -17,6 +17,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/queueschema"
 )
 
 // errNotServed stops a write that would make the API server drop spec.dra.
@@ -161,7 +162,7 @@ func (c *Cache) patch(ctx context.Context, name string, body map[string]any) err
 		return fmt.Errorf("encode a patch: %w", err)
 	}
 	_, err = c.client.SchedulingV1beta1().Queues().Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict})
-	if apierrors.IsInvalid(err) && strings.Contains(err.Error(), unknownDRA) {
+	if apierrors.IsInvalid(err) && strings.Contains(err.Error(), queueschema.UnknownDRA) {
 		c.ask()
 		return errNotServed
 	}
