@@ -14,12 +14,9 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 )
 
 var _ = Describe("Queues on Karmada's API server", func() {
@@ -154,6 +151,23 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		Expect(walk.try(ctx, karmadas, policy)).To(Succeed())
 	})
 
+	It("know where workloads are: users cannot keep them in clusters that they have left", func(ctx context.Context) {
+		f, walk := newGuardedWalk(ctx)
+		failover := func(purge string) write {
+			w := f.creating(`{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: forged}, spec: {propagateDeps: true, resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}],
+				failover: {application: {decisionConditions: {tolerationSeconds: 1}, ` + purge + `}}}}`)
+			w.resource.Resource = "propagationpolicies"
+			return w
+		}
+		for _, purge := range []string{"purgeMode: Never", "purgeMode: Gracefully, gracePeriodSeconds: 601"} {
+			Eventually(func() error { return walk.try(ctx, writer, failover(purge)) }).WithContext(ctx).Should(MatchError(ContainSubstring("may not keep a workload in a cluster that it has left")), purge)
+			Expect(walk.try(ctx, karmadas, failover(purge))).To(Succeed(), purge)
+		}
+		for _, purge := range []string{"purgeMode: Directly", "purgeMode: Gracefully", "gracePeriodSeconds: 600"} {
+			Expect(walk.try(ctx, writer, failover(purge))).To(Succeed(), purge)
+		}
+	})
+
 	It("know how many replicas there are: users cannot say that Karmada propagates their autoscalers", func(ctx context.Context) {
 		f, walk := newGuardedWalk(ctx)
 		scaling := func(name, labels string) write {
@@ -235,50 +249,4 @@ func (f *fixture) letUse(ctx context.Context, user, queue string) {
 	f.Expect(err).NotTo(HaveOccurred())
 	_, err = hub.kube.RbacV1().RoleBindings(f.namespace).Create(ctx, binding, metav1.CreateOptions{})
 	f.Expect(err).NotTo(HaveOccurred())
-}
-
-// forgeable has the objects by kind. The placeholders are the metadata of the object and of its pods.
-var forgeable = map[string]struct {
-	resource schema.GroupVersionResource
-	text     string
-}{
-	"Deployment":  {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, `{apiVersion: apps/v1, kind: Deployment, %[1]s, spec: {selector: {matchLabels: {a: b}}, template: %[2]s}}`},
-	"StatefulSet": {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, `{apiVersion: apps/v1, kind: StatefulSet, %[1]s, spec: {serviceName: s, selector: {matchLabels: {a: b}}, template: %[2]s}}`},
-	"DaemonSet":   {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}, `{apiVersion: apps/v1, kind: DaemonSet, %[1]s, spec: {selector: {matchLabels: {a: b}}, template: %[2]s}}`},
-	"CronJob":     {schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}, `{apiVersion: batch/v1, kind: CronJob, %[1]s, spec: {schedule: "@daily", jobTemplate: {spec: {template: %[2]s}}}}`},
-	"Job":         {schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, `{apiVersion: batch/v1, kind: Job, %[1]s, spec: {template: %[2]s}}`},
-}
-
-// naming returns the creation of an object with annotations, annotations of its pods, labels, and labels of its pods.
-func (f *fixture) naming(kind string, metadata ...string) write {
-	for len(metadata) < 4 {
-		metadata = append(metadata, "")
-	}
-	of := forgeable[kind]
-	restart := "Always"
-	if of.resource.Group == "batch" {
-		restart = "Never"
-	}
-	labels := "{a: b"
-	if metadata[3] != "" {
-		labels += ", " + metadata[3][1:len(metadata[3])-1]
-	}
-	object := fmt.Sprintf("metadata: {name: forged, annotations: %s, labels: %s}", orNone(metadata[0]), orNone(metadata[2]))
-	pods := fmt.Sprintf("{metadata: {annotations: %s, labels: %s}}, spec: {schedulerName: volcano, restartPolicy: %s, containers: [{name: main, image: main}]}}", orNone(metadata[1]), labels, restart)
-	return write{resource: of.resource, namespace: f.namespace, create: fmt.Sprintf(of.text, object, pods)}
-}
-
-func (f *fixture) creating(object string) write {
-	GinkgoHelper()
-	read := &unstructured.Unstructured{}
-	f.Expect(yaml.UnmarshalStrict([]byte(object), &read.Object)).To(Succeed(), object)
-	resource, _ := meta.UnsafeGuessKindToResource(read.GroupVersionKind())
-	return write{resource: resource, namespace: f.namespace, create: object}
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "null"
-	}
-	return text
 }
