@@ -120,6 +120,8 @@ func (c *cycle) reconcile(w *framework.Workload) bool {
 		c.release(w)
 	case state.SuspendedByOthers && state.Grant == nil:
 		c.tell(report.SuspendedByOthers(w))
+	case c.replaced(w):
+		c.takeBackInVain(w, "a claim or claim template that its pods name gives more than the one of this name that was counted")
 	case c.records(w):
 	case w.Returns():
 		c.endGrant(w)
@@ -207,7 +209,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case state.Finished:
 		c.tell(report.Finished(w))
 	case state.NotPlaced && c.waitedFor(state.PlacedUntil):
-		c.takeBackInVain(w)
+		c.takeBackInVain(w, state.WhyNotPlaced)
 	case w.Err != nil:
 		if !c.forgetsLeft(w) {
 			c.tell(report.CannotCount(w))
@@ -246,7 +248,7 @@ func (c *cycle) review(w *framework.Workload) {
 	case state.Finished:
 		c.tell(report.Finished(w))
 	case state.NotPlaced && c.waitedFor(state.PlacedUntil):
-		c.takeBackInVain(w)
+		c.takeBackInVain(w, state.WhyNotPlaced)
 	case w.Err == nil && c.grows(w):
 		grant := c.raised(w)
 		c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))

@@ -3,6 +3,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"time"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
@@ -21,13 +22,24 @@ func (c *cycle) waitedFor(since time.Time) bool {
 }
 
 // takeBackInVain takes back a grant that no cluster can use. The workload waits longer each time.
-func (c *cycle) takeBackInVain(w *framework.Workload) {
-	requeue := binding.Requeue{Attempts: 1, Reason: w.State.WhyNotPlaced}
+func (c *cycle) takeBackInVain(w *framework.Workload, why string) {
+	requeue := binding.Requeue{Attempts: 1, Reason: why}
 	if before := w.State.Requeue; before != nil {
 		requeue.Attempts = before.Attempts + 1
 	}
 	requeue.NotBefore.Time = c.Now.Add(c.backoff(requeue.Attempts))
 	c.end(report.TakenBack(w, &requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, &requeue))
+}
+
+// replacedFor is how long after a grant claims may still be stored that the webhook has admitted before.
+const replacedFor = 65 * time.Second
+
+// replaced reports whether a workload needs more than it has just been granted because other claims or claim templates have taken the place of those that
+// were counted. The webhook refuses that as soon as it knows of the grant.
+func (c *cycle) replaced(w *framework.Workload) bool {
+	grant := w.State.Grant
+	return grant != nil && w.State.Hold == nil && !w.State.Finished && w.Err == nil && c.Now.Sub(grant.Decided.Time) < replacedFor &&
+		slices.ContainsFunc(w.Needs.Given, w.State.Replaced) && c.grows(w)
 }
 
 // backoff returns how long a workload waits after a number of unsuccessful grants.

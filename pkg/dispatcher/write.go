@@ -76,6 +76,11 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 			return err
 		}
 	}
+	if decided.counted && !decided.raises && len(decided.Workload.Needs.Given) > 0 {
+		if err := d.knowsClaims(ctx, until, decided.Workload); err != nil {
+			return err
+		}
+	}
 	return d.settle(ctx, until, rb, decided.patch)
 }
 
@@ -106,6 +111,18 @@ func (d *Dispatcher) knows(ctx context.Context, until time.Time, w *framework.Wo
 	return nil
 }
 
+// knowsClaims returns an error unless the decision was based on the stored claims and claim templates of a workload. Users may replace them until it is
+// granted room.
+func (d *Dispatcher) knowsClaims(ctx context.Context, until time.Time, w *framework.Workload) error {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	other, err := d.cache.GivesOther(ctx, w.Template, w.Needs.Given)
+	if err == nil && other {
+		err = errLags
+	}
+	return err
+}
+
 // settle sends a patch until the API server answers. A patch without an answer may have been accepted. Its precondition
 // ensures that it is accepted only once.
 func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, patch []byte) error {
@@ -120,6 +137,9 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 		switch {
 		case err == nil:
 			return nil
+		case !sent && apierrors.IsConflict(err): // the informer may be late
+			_ = d.read(ctx, until, rb)
+			return err
 		case !sent && (err == errTooOld || refused(err)):
 			return err
 		case err == errTooOld || refused(err):
@@ -155,11 +175,7 @@ func (d *Dispatcher) readBack(ctx context.Context, rb *workv1alpha2.ResourceBind
 	poll := time.NewTicker(askAgain)
 	defer poll.Stop()
 	for {
-		latest, err := d.cache.Latest(ctx, rb)
-		if err == nil {
-			if latest != nil {
-				d.cache.Wrote(latest)
-			}
+		if err := d.read(ctx, time.Time{}, rb); err == nil {
 			return nil
 		}
 		select {
@@ -168,4 +184,18 @@ func (d *Dispatcher) readBack(ctx context.Context, rb *workv1alpha2.ResourceBind
 		case <-poll.C:
 		}
 	}
+}
+
+// read updates the cache with the stored version of a binding. It waits for an answer until a time, or for ever if that is zero.
+func (d *Dispatcher) read(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding) error {
+	if !until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	latest, err := d.cache.Latest(ctx, rb)
+	if err == nil && latest != nil {
+		d.cache.Wrote(latest)
+	}
+	return err
 }

@@ -16,11 +16,11 @@ import (
 )
 
 // settle waits until no workload waits that fits, and the status of the queues matches the running pods. It deletes objects in the
-// members that Karmada has lost, as the event says. It returns what is still wrong at the end.
-func (c *churn) settle(ctx context.Context) (wrong []string) {
+// members that Karmada has lost, as the event says. It returns what is still wrong after a time.
+func (c *churn) settle(ctx context.Context, within time.Duration) (wrong []string) {
 	GinkgoHelper()
 	c.removeChangedJobs(ctx)
-	for until := time.Now().Add(churnSettles); time.Now().Before(until); pause(ctx, time.Second) {
+	for until := time.Now().Add(within); time.Now().Before(until); pause(ctx, time.Second) {
 		c.deleteLost(ctx)
 		if wrong = c.unsettled(ctx); len(wrong) == 0 {
 			return nil

@@ -82,7 +82,7 @@ func churnSpecs() {
 			<-step.C
 		}
 		Eventually(outages).WithContext(ctx).Should(BeClosed(), "what was taken away is back")
-		wrong := c.settle(ctx)
+		wrong := c.settle(ctx, churnSettles)
 		r := c.replay(ctx)
 		Expect(wrong).To(BeEmpty(), "what is wrong %s after the churn", churnSettles)
 		AddReportEntry("churn", fmt.Sprintf("%d workloads, peak %v", c.created, r.peaks[c.parent]))

@@ -95,10 +95,10 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 	case rb.DeletionTimestamp != nil:
 		return nil
 	case has(rb, binding.GrantAnnotation):
-		if !released || before == nil || !forgotten {
+		if !released || before == nil {
 			before = &binding.Hold{}
 		}
-		return b.holdGrowth(ctx, old, rb, *before)
+		return b.holdGrowth(ctx, old, rb, *before, forgotten)
 	case rb.Spec.SchedulingSuspended():
 		return nil
 	case old != nil && !released && apiequality.Semantic.DeepEqual(old.Spec, rb.Spec):
@@ -146,15 +146,15 @@ func leaveNothing(rb *workv1alpha2.ResourceBinding) { rb.Spec.PreserveResourcesO
 
 // holdGrowth holds a workload that exceeds the grant of its binding. Workloads does so earlier, at the object. HoldGrowth is for
 // other kinds of objects, for policies that add clusters, for a scheduler that chooses more clusters, for evictions from one cluster after the
-// other, and for grants that were made for an older version during an update. Before is the hold with which the webhook has taken clusters from the binding
-// in an earlier call for the same request.
-func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.ResourceBinding, before binding.Hold) *ctrladmission.Response {
+// other, and for grants that were made for an older version during an update. Before is the hold of the webhook in an earlier call for the same request, and
+// forgotten says that it has taken clusters from the binding then.
+func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.ResourceBinding, before binding.Hold, forgotten bool) *ctrladmission.Response {
 	if response := refuseMoreReplicas(old, rb); response != nil {
 		return response
 	}
 	grant := binding.Read(old, nil).Grant
 	kept, back := covered(old, rb, grant)
-	wants := len(kept) < len(rb.Spec.Clusters) || before.Reason != ""
+	wants := len(kept) < len(rb.Spec.Clusters) || before.Reason != "" && forgotten
 	rb.Spec.Clusters = kept
 	same, evicts := sameNeeds(&old.Spec, &rb.Spec), len(binding.Evicting(rb)) > len(binding.Evicting(old))
 	if same && !wants && !evicts {
@@ -162,8 +162,14 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 	}
 	t, err := b.Template(ctx, rb)
 	switch {
-	case t == nil && err == nil || isGone(err):
-		return nil // the binding is deleted with the object
+	case t == nil && err == nil || isGone(err): // the binding is deleted with the object
+		if before.Reason == binding.Growing { // another replica has seen the object
+			if forgotten {
+				binding.ForgetPlacement(rb)
+			}
+			hold(rb, before)
+		}
+		return nil
 	case t == nil:
 		return unread(rb, err)
 	}
@@ -171,7 +177,7 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 		binding.ForgetPlacement(rb)
 	}
 	moves := !apiequality.Semantic.DeepEqual(old.Spec.Placement, rb.Spec.Placement)
-	ends := moves && b.ends(old, rb, t) || back || before.Ends ||
+	ends := moves && b.ends(old, rb, t) || back || before.Ends && forgotten ||
 		evicts && grant != nil && binding.EvictsTooMuch(rb, append(left(rb, grant), binding.Evicting(rb)...), grant.Copies)
 	if moves {
 		b.noteChange(old, rb)

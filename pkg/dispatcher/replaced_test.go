@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+)
+
+// TestClaimsThatAreReplacedDuringAGrantGiveNothingMore: the webhook refuses to replace the claim template of a granted workload, but may have admitted that
+// just before the grant.
+func TestClaimsThatAreReplacedDuringAGrantGiveNothingMore(t *testing.T) {
+	note := func(name, content string) string { return strings.Repeat(name, 16) + strings.Repeat(content, 32) }
+	for name, tc := range map[string]struct {
+		given, now string
+		decided    time.Duration
+		cores      int64
+		want       string
+	}{
+		"other devices, and more":                  {note("a", "1"), note("a", "8"), time.Second, 8, "runs TakenBack *"},
+		"other devices, and not more":              {note("a", "1"), note("a", "8"), time.Second, 4, "runs  *"},
+		"the same devices":                         {note("a", "1"), note("a", "1"), time.Second, 8, "runs GrantExceeded *"},
+		"another claim template":                   {note("a", "1"), note("b", "8"), time.Second, 8, "runs  *"},
+		"long ago, while there was no webhook":     {note("a", "1"), note("a", "8"), time.Hour, 8, "runs  *"},
+		"it is not known what the one before gave": {note("a", ""), note("a", "8"), time.Second, 8, "runs  *"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, "")
+			f.queue("team", "root", 4)
+			f.running("runs", "team", 4, func(w *framework.Workload) {
+				w.Needs = needing(f.cores(tc.cores))
+				w.State.Grant.Given, w.Needs.Given = []string{tc.given}, []string{tc.now}
+				w.State.Grant.Decided = metav1.NewTime(noon.Add(-tc.decided))
+			})
+			f.expect(tc.want)
+		})
+	}
+}
