@@ -104,7 +104,7 @@ func TestAGrantRestsOnTheClaimsThatAreStored(t *testing.T) {
 			}
 		}
 		pods := &corev1.PodTemplateSpec{}
-		pods.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpus")}, {Name: "not counted", ResourceClaimTemplateName: ptr.To("none")}}
+		pods.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpus")}, {Name: "not counted", ResourceClaimTemplateName: ptr.To("none")}, {Name: "names nothing"}}
 		decisions := aDecision()
 		w := decisions[0].Workload
 		w.Template = &workload.Template{Namespace: "ns", Pods: []workload.PodSet{{Count: 1, Template: pods}}}

@@ -89,7 +89,7 @@ func disturbedSpecs() {
 		f.Eventually(func() int { return p.Counts()[readsTemplate] }).WithContext(ctx).Should(BeNumerically(">=", before+2), "the dispatcher reads what it is about to grant, and again in the next cycle")
 		f.expectNowhere(ctx, volcanoJobs, "waits")
 		release()
-		f.expectEvent(ctx, volcanoJobs.Kind, "waits", scalar, insufficient(team, deviceClass, 2, 2, 1))
+		f.expectEvent(ctx, volcanoJobs.Kind, "waits", "NeverFits", insufficient(team, deviceClass, 2, 2, 1))
 		f.expectNowhere(ctx, volcanoJobs, "waits")
 	})
 }

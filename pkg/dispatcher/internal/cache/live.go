@@ -135,7 +135,7 @@ func (c *Cache) GivesOther(ctx context.Context, template *workload.Template, giv
 		}
 		for _, claim := range pods.Spec.ResourceClaims {
 			name := ptr.Deref(claim.ResourceClaimName, "") + "/" + ptr.Deref(claim.ResourceClaimTemplateName, "")
-			if asked[name] || !binding.Notes(given, claim) {
+			if asked[name] || name == "/" || !binding.Notes(given, claim) {
 				continue
 			}
 			asked[name] = true
