@@ -68,30 +68,33 @@ func disturbedSpecs() {
 		Expect(d.proxy.Counts()).To(SatisfyAll(HaveKey("late"), HaveKey("lost"), HaveKey("dropped"), HaveKey("refused 500")), "so few faults prove nothing")
 	})
 
-	It("a claim template that was replaced unnoticed gives nobody more devices than were granted", func(ctx context.Context) {
-		p := interpose(ctx, dispatcherConfig("", ""))
-		f := newFixture(ctx)
-		f.propagateAll(ctx)
-		team := f.queue(ctx, "team", "root", withDevices(deviceClass, 1, nil))
-		f.template(ctx, "one", 1)
-		f.template(ctx, "replaced", 1)
-		f.volcanoJob(ctx, workload{name: "filler", queue: team, pods: 1, claimTemplate: "one"})
-		f.expectRunning(ctx, "filler", 1)
-		f.volcanoJob(ctx, workload{name: "waits", queue: team, pods: 1, claimTemplate: "replaced"})
-		f.expectHeld(ctx, volcanoJobs, "waits", scalar, insufficient(team, deviceClass, 1, 2, 1))
+	It("a claim template that was replaced unnoticed gives nobody more devices than were granted", replaceUnnoticed)
+}
 
-		release := p.Hold("resourceclaimtemplates")
-		DeferCleanup(release)
-		f.Expect(hub.kube.ResourceV1().ResourceClaimTemplates(f.namespace).Delete(ctx, "replaced", metav1.DeleteOptions{})).To(Succeed())
-		f.template(ctx, "replaced", 2)
-		before := p.Counts()[readsTemplate]
-		f.finish(ctx, "filler")
-		f.Eventually(func() int { return p.Counts()[readsTemplate] }).WithContext(ctx).Should(BeNumerically(">=", before+2), "the dispatcher reads what it is about to grant, and again in the next cycle")
-		f.expectNowhere(ctx, volcanoJobs, "waits")
-		release()
-		f.expectEvent(ctx, volcanoJobs.Kind, "waits", "NeverFits", insufficient(team, deviceClass, 2, 2, 1))
-		f.expectNowhere(ctx, volcanoJobs, "waits")
-	})
+// replaceUnnoticed replaces a claim template before a workload is granted room, while the dispatcher sees the former one.
+func replaceUnnoticed(ctx context.Context) {
+	p := interpose(ctx, dispatcherConfig("", ""))
+	f := newFixture(ctx)
+	f.propagateAll(ctx)
+	team := f.queue(ctx, "team", "root", withDevices(deviceClass, 1, nil))
+	f.template(ctx, "one", 1)
+	f.template(ctx, "replaced", 1)
+	f.volcanoJob(ctx, workload{name: "filler", queue: team, pods: 1, claimTemplate: "one"})
+	f.expectRunning(ctx, "filler", 1)
+	f.volcanoJob(ctx, workload{name: "waits", queue: team, pods: 1, claimTemplate: "replaced"})
+	f.expectHeld(ctx, volcanoJobs, "waits", scalar, insufficient(team, deviceClass, 1, 2, 1))
+
+	release := p.Hold("resourceclaimtemplates")
+	DeferCleanup(release)
+	f.Expect(hub.kube.ResourceV1().ResourceClaimTemplates(f.namespace).Delete(ctx, "replaced", metav1.DeleteOptions{})).To(Succeed())
+	f.template(ctx, "replaced", 2)
+	before := p.Counts()[readsTemplate]
+	f.finish(ctx, "filler")
+	f.Eventually(func() int { return p.Counts()[readsTemplate] }).WithContext(ctx).Should(BeNumerically(">=", before+2), "the dispatcher reads what it is about to grant, and again in the next cycle")
+	f.expectNowhere(ctx, volcanoJobs, "waits")
+	release()
+	f.expectEvent(ctx, volcanoJobs.Kind, "waits", "NeverFits", insufficient(team, deviceClass, 2, 2, 1))
+	f.expectNowhere(ctx, volcanoJobs, "waits")
 }
 
 // readsTemplate is how a proxy counts requests for one claim template.
