@@ -97,7 +97,7 @@ func (w *world) admit(user, path, operation string, old, o runtime.Object) ctrla
 	c := r.dispatcher.cache
 	if path == admission.WorkloadsPath {
 		return (&admission.Workloads{
-			SchedulerNames: w.config.SchedulerNames, Object: c.Object, Binding: c.Binding, Exceeds: c.Exceeds, Spares: c.Spares, Patch: c.Patch,
+			SchedulerNames: w.config.SchedulerNames, Object: c.Object, Binding: c.Binding, Exceeds: c.Exceeds, Spares: c.Spares, ClaimsLag: c.ClaimsLag, Patch: c.Patch,
 			Now: func() time.Time { return w.clock },
 		}).Handle(w.t.Context(), req)
 	}

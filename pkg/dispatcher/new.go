@@ -59,7 +59,8 @@ func (d *Dispatcher) Webhooks() map[string]http.Handler {
 		Template: d.cache.Template, Exceeds: d.cache.Exceeds, Spares: d.cache.Spares, Now: time.Now,
 	}
 	workloads := &admission.Workloads{
-		SchedulerNames: d.config.SchedulerNames, Object: d.cache.Object, Binding: d.cache.Binding, Exceeds: d.cache.Exceeds, Spares: d.cache.Spares, Patch: d.hold, Now: time.Now,
+		SchedulerNames: d.config.SchedulerNames, Object: d.cache.Object, Binding: d.cache.Binding, Exceeds: d.cache.Exceeds, Spares: d.cache.Spares,
+		ClaimsLag: d.cache.ClaimsLag, Patch: d.hold, Now: time.Now,
 	}
 	return map[string]http.Handler{
 		admission.BindingsPath:  &ctrladmission.Webhook{Handler: bindings},

@@ -3,6 +3,8 @@
 package admission
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // TestAChangeNotesClaimsThatClustersMayHave: a user changes the claim template of a workload twice before the dispatcher has noted the first one, and
@@ -56,7 +59,7 @@ func TestAChangeNotesClaimsThatClustersMayHave(t *testing.T) {
 	} {
 		for grows, replicas := range map[string]int32{"stays": 2, "grows": 5} {
 			plane := controlPlane{binding: newBinding(granting, on("m1", 2), noted, c.now)}
-			w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
+			w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, ClaimsLag: lagging(false, nil), Patch: plane.Patch, Now: func() time.Time { return noon }}
 			w.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 				Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, c.before), Object: raw(t, deployment(replicas, names("wanted"))),
 			}})
@@ -64,6 +67,38 @@ func TestAChangeNotesClaimsThatClustersMayHave(t *testing.T) {
 			if change := binding.Read(plane.binding, nil).Change; change == nil || !slices.Equal(change.Given, c.want) {
 				t.Errorf("%s, and it %s: the change is %+v, want notes %q", name, grows, change, c.want)
 			}
+		}
+	}
+}
+
+// lagging answers whether the claims that were counted are others than those that are stored.
+func lagging(lags bool, err error) func(context.Context, *workload.Template, *workv1alpha2.ResourceBinding) (bool, error) {
+	return func(context.Context, *workload.Template, *workv1alpha2.ResourceBinding) (bool, error) {
+		return lags, err
+	}
+}
+
+// TestAChangeThatNamesAReplacedClaimWaits: a user creates a claim template again with more devices, and names it before the webhook has seen it.
+func TestAChangeThatNamesAReplacedClaimWaits(t *testing.T) {
+	names := func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("replaced")}}
+	}
+	for name, tc := range map[string]struct {
+		lags        bool
+		err         error
+		held, added bool
+	}{
+		"it was replaced":   {lags: true, held: true, added: true},
+		"it is as counted":  {added: true},
+		"it cannot be read": {err: errors.New("no answer")},
+	} {
+		plane := controlPlane{binding: newBinding(granting, on("m1", 2))}
+		w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, ClaimsLag: lagging(tc.lags, tc.err), Patch: plane.Patch, Now: func() time.Time { return noon }}
+		response := w.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, deployment(2)), Object: raw(t, deployment(2, names)),
+		}})
+		if state := binding.Read(plane.binding, nil); response.Allowed != tc.added || (state.Hold != nil) != tc.held {
+			t.Errorf("%s: got response %+v and hold %+v", name, response, state.Hold)
 		}
 	}
 }

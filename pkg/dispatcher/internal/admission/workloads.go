@@ -43,6 +43,8 @@ type Workloads struct {
 	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
 	// Spares reports whether the grant of a binding exceeds the needs of a workload.
 	Spares func(*workload.Template, *workv1alpha2.ResourceBinding) bool
+	// ClaimsLag reports whether Exceeds has counted other claims or claim templates than are stored now. It asks the API server.
+	ClaimsLag func(context.Context, *workload.Template, *workv1alpha2.ResourceBinding) (bool, error)
 	// Patch sends a merge patch. It fails with a conflict if the binding has changed.
 	Patch func(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error
 	// Now returns the time.
@@ -101,8 +103,11 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 			"and the partition of a StatefulSet to 0, and let it roll out first"), nil
 	}
 	if granted {
-		why, ends := growth(c.after, rb, c.unreadable, w.Exceeds), w.ends(c, rb, &state)
+		why, err := w.growth(ctx, c, rb, &state)
+		ends := w.ends(c, rb, &state)
 		switch {
+		case err != nil:
+			return response, err
 		case why != "":
 			response = response.WithWarnings(fmt.Sprintf("%s: %s. What runs stays as it is until the queue has room for the change", c.name(), why))
 		case ends:
@@ -117,6 +122,20 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 		return response, nil
 	}
 	return response, w.Patch(ctx, rb, patch)
+}
+
+// growth says why a workload with a grant must wait for more, for people. It returns "" if it need not wait. The user may replace claims that the grant does
+// not note just before the workload names them.
+func (w *Workloads) growth(ctx context.Context, c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) (string, error) {
+	why := growth(c.after, rb, c.unreadable, w.Exceeds)
+	if why != "" || len(unnoted(c.after, state.Grant)) == 0 {
+		return why, nil
+	}
+	lags, err := w.ClaimsLag(ctx, c.after, rb)
+	if lags {
+		why = "a claim or claim template that it names has just been replaced"
+	}
+	return why, err
 }
 
 // holdFormer keeps an object from clusters that takes the place of one with a grant. Karmada makes Works from the object that has the name, whichever that is,

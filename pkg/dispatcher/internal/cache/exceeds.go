@@ -4,6 +4,7 @@ package cache
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"sync"
 
@@ -90,6 +91,20 @@ func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBin
 		return nil
 	})
 	return spares || err != nil
+}
+
+// ClaimsLag reports whether the needs of a workload rest on other claims or claim templates than are stored.
+func (c *Cache) ClaimsLag(ctx context.Context, template *workload.Template, rb *workv1alpha2.ResourceBinding) (bool, error) {
+	var given []string
+	err := c.request(&c.requests, c.claimReader(), func(r *request) error {
+		needed, _, err := r.count(template, rb)
+		given = needed.Given
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	return c.GivesOther(ctx, template, given)
 }
 
 // count returns the needs of a workload, and the grant of its binding.
