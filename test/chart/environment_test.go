@@ -89,6 +89,15 @@ func newCluster(t *testing.T) *environment {
 	e.vc = volcano.NewForConfigOrDie(started.Config())
 	services.serve(e.kube)
 	e.bindPods()
+	t.Cleanup(func() {
+		if t.Failed() {
+			last := *e
+			last.ctx = context.Background() // that of the test has ended
+			state, err := last.try("kubectl get -A -o wide nodes,queues,jobs.batch.volcano.sh,podgroups,pods,resourceclaims,events; tail -n 40 '" +
+				started.State() + "'/logs/vc-controller-manager.log")
+			t.Logf("the cluster: %v\n%s", err, state)
+		}
+	})
 	return e
 }
 
