@@ -110,5 +110,9 @@ func (c *Cluster) startWithoutVolcano(ctx context.Context) error {
 // StartVolcanoControllers starts Volcano's controllers in a cluster that was started without Volcano. The cluster must have Volcano's CRDs and
 // a running scheduler, which creates the first queues. It returns when the queue default is open.
 func (c *Cluster) StartVolcanoControllers(ctx context.Context) error {
+	watched := []schema.GroupVersionResource{queueResource, queueResource.GroupVersion().WithResource("podgroups"), {Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"}}
+	if err := c.waitForWatches(ctx, watched); err != nil {
+		return err
+	}
 	return c.run(ctx, c.volcanoControllers())
 }
