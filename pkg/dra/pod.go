@@ -41,6 +41,14 @@ func (e *NotCreatedError) Error() string {
 	return fmt.Sprintf("the ResourceClaim for %s has not been created from ResourceClaimTemplate %s/%s yet", e.PodClaim, e.Namespace, e.Template)
 }
 
+// ClaimsNamed reports whether the status of a pod names all claims that are created from templates. Kubernetes' controller writes it after it has created them.
+func ClaimsNamed(pod *corev1.Pod) bool {
+	return !slices.ContainsFunc(pod.Spec.ResourceClaims, func(claim corev1.PodResourceClaim) bool {
+		_, _, err := resourceclaim.Name(pod, &claim)
+		return err != nil
+	})
+}
+
 // ClaimOf returns the claim for one entry of pod.spec.resourceClaims, even if it was deleted while the pod uses it. It returns nil
 // without an error if the entry needs no claim. The error says why the pod cannot use the claim, or is a [NotCreatedError].
 func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader) (*resourceapi.ResourceClaim, error) {

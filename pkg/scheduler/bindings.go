@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,10 +26,15 @@ import (
 // the pod to others, and bind the pod again.
 type bindings struct {
 	mu sync.Mutex
-	// tasks has the pods with their nodes.
-	tasks map[types.UID]*api.TaskInfo
+	// tasks has the pods with their nodes, and since when.
+	tasks map[types.UID]binding
 	// preBinders prepare bindings for plugins, by name.
 	preBinders map[string]schedulercache.PreBinder
+}
+
+type binding struct {
+	task  *api.TaskInfo
+	since time.Time
 }
 
 // preparedBy is the key of a binding's extension that lists who has prepared it. It is also the name of Volcano's only PreBinder.
@@ -81,9 +87,9 @@ func (b *bindings) begin(pod types.UID, task *api.TaskInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tasks == nil {
-		b.tasks = map[types.UID]*api.TaskInfo{}
+		b.tasks = map[types.UID]binding{}
 	}
-	b.tasks[pod] = kept
+	b.tasks[pod] = binding{kept, time.Now()}
 }
 
 func (b *bindings) end(pod types.UID) {
@@ -130,17 +136,25 @@ func (b *bindings) restore(snapshot *api.ClusterInfo, current func(*corev1.Pod) 
 	inJobs := map[types.UID]*api.TaskInfo{}
 	for _, job := range snapshot.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if kept := b.tasks[task.Pod.UID]; kept != nil && current(task.Pod) != nil {
+			if kept := b.tasks[task.Pod.UID].task; kept != nil && current(task.Pod) != nil {
 				bindAgain(job, task, kept.NodeName)
 				inJobs[task.Pod.UID] = task
 			}
 		}
 	}
 	for uid, kept := range b.tasks {
-		if current(kept.Pod) == nil || !place(snapshot.Nodes[kept.NodeName], cmp.Or(inJobs[uid], kept)) {
+		if current(kept.task.Pod) == nil || !place(snapshot.Nodes[kept.task.NodeName], cmp.Or(inJobs[uid], kept.task)) {
 			delete(b.tasks, uid)
 		}
 	}
+}
+
+// since returns since when a pod is being bound.
+func (b *bindings) since(pod types.UID) (time.Time, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found, binds := b.tasks[pod]
+	return found.since, binds
 }
 
 // bindAgain marks a pod in a job of a snapshot as being bound.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -33,18 +34,28 @@ type pods struct {
 	// clones has the copies of nodes and jobs that the last session used. It is nil if each session gets new ones.
 	clones *clones.Cache
 	// jobs has the jobs of the last session.
-	jobs jobMetrics
+	jobs     jobMetrics
+	recorder *recorder
+	queues   *queueStatuses
 }
 
 // besides maps resources to amounts in Volcano's units.
 type besides map[corev1.ResourceName]float64
 
 // newPods must be called before the cache runs.
-func newPods(cache *schedulercache.SchedulerCache) (*pods, error) {
+func newPods(cache *schedulercache.SchedulerCache, pace *pace) (*pods, error) {
 	informer := cache.SharedInformerFactory().Core().V1().Pods()
-	p := &pods{SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}}
+	said := &recorder{EventRecorder: cache.Recorder, said: map[types.UID]told{}}
+	cache.Recorder = said
+	p := &pods{
+		SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}, recorder: said,
+		queues: newQueueStatuses(func(queue *api.QueueInfo) error { return cache.StatusUpdater.UpdateQueueStatus(queue) }),
+	}
 	if err := informer.Informer().SetTransform(p.notice); err != nil {
 		return nil, fmt.Errorf("notice what pods request as a whole: %w", err)
+	}
+	if err := pace.follow(informer.Informer()); err != nil {
+		return nil, fmt.Errorf("notice that pods come and go: %w", err)
 	}
 	cache.RegisterBinder(preparedBy, &p.bindings)
 	return p, nil
@@ -93,6 +104,7 @@ func (p *pods) Snapshot() *api.ClusterInfo {
 		snapshot = p.clones.Snapshot(p.SchedulerCache)
 	}
 	p.jobs.keep(snapshot.Jobs)
+	p.recorder.keep(snapshot.Jobs)
 	p.bindings.restore(snapshot, p.current)
 	p.evictions.restore(snapshot, p.current)
 	if !p.delivered.Load() {

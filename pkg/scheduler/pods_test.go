@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -36,7 +37,7 @@ func wholePod(name, node string) *corev1.Pod {
 // newPodsFixture runs a cache with node n1, and a job with these pods.
 func newPodsFixture(t *testing.T, pods ...*corev1.Pod) *pods {
 	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
-	counted, err := newPods(cache)
+	counted, err := newPods(cache, newPace(time.Second, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Scheduler opens a session in each period.
+// Scheduler opens a session in each period, or earlier if pods come and go.
 type Scheduler struct {
 	cache         *schedulercache.SchedulerCache
 	nodes         *nodes
@@ -31,6 +31,7 @@ type Scheduler struct {
 	begin         func(schedulercache.Cache, []conf.Tier) *dra.Offers
 	beforeClose   func(*framework.Session)
 	configuration *configurationFile
+	pace          *pace
 	options       *options.ServerOption
 }
 
@@ -56,20 +57,21 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	counted, err := newPods(cache)
+	paced := newPace(opts.SchedulePeriod, opts.SchedulerNames)
+	counted, err := newPods(cache, paced)
 	if err != nil {
 		return nil, err
 	}
 	cache.Evictor = &evictor{
 		client: cache.Client(), recorder: cache.Recorder, longest: func() time.Duration { return file.get().longestEnd() }, failed: counted.evictions.failed,
 	}
-	return &Scheduler{cache: cache, nodes: shown, pods: counted, begin: given.Begin, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
+	return &Scheduler{cache: cache, nodes: shown, pods: counted, begin: given.Begin, beforeClose: given.BeforeClose, configuration: file, pace: paced, options: opts}, nil
 }
 
 // Run starts the scheduler, and returns when the cache is filled. Sessions end with ctx.
 func (s *Scheduler) Run(ctx context.Context) {
 	s.Start(ctx)
-	go wait.UntilWithContext(ctx, s.RunOnce, s.options.SchedulePeriod)
+	go wait.UntilWithContext(ctx, s.runAndRest, 0)
 	if s.options.EnableCacheDumper {
 		dumper := schedulercache.Dumper{Cache: s.cache, RootDir: s.options.CacheDumpFileDir}
 		dumper.ListenForSignal(ctx.Done())
@@ -81,7 +83,14 @@ func (s *Scheduler) Run(ctx context.Context) {
 func (s *Scheduler) Start(ctx context.Context) {
 	s.cache.SetMetricsConf(s.configuration.get().metrics)
 	s.cache.Run(ctx.Done())
+	s.pods.queues.run(ctx)
 	klog.V(2).InfoS("The scheduler runs")
+}
+
+func (s *Scheduler) runAndRest(ctx context.Context) {
+	began := time.Now()
+	s.RunOnce(ctx)
+	s.pace.rest(ctx, time.Since(began))
 }
 
 // RunOnce runs one session. Sessions must not overlap.

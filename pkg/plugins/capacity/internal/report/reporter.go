@@ -171,7 +171,8 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 		}
 	}
 	for id, refused := range r.pods {
-		if Waits(jobs, refused.task.Job, id) {
+		// Upstream writes what needs no event, unless it is over in a moment.
+		if refused.refusal.Reason() != "" && Waits(jobs, refused.task.Job, id) {
 			r.explainPod(jobs[refused.task.Job], id, refused.message)
 		}
 	}

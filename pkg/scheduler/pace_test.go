@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+func waitingPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "worker", Annotations: map[string]string{"scheduling.k8s.io/group-name": "job"}},
+		Spec: corev1.PodSpec{SchedulerName: "volcano", ResourceClaims: []corev1.PodResourceClaim{
+			{Name: "gpu", ResourceClaimTemplateName: ptr.To("one-gpu")},
+		}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending, ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: ptr.To("worker-gpu")}}},
+	}
+}
+
+func changed(pod *corev1.Pod, change func(*corev1.Pod)) *corev1.Pod {
+	pod = pod.DeepCopy()
+	change(pod)
+	return pod
+}
+
+// TestSessionsBeginEarly tests when the next session begins after one that took 20 ms.
+func TestSessionsBeginEarly(t *testing.T) {
+	waiting := waitingPod()
+	running := changed(waiting, func(pod *corev1.Pod) { pod.Spec.NodeName = "node" })
+	for name, test := range map[string]struct {
+		before, after *corev1.Pod
+		at            time.Duration
+		want          time.Duration
+	}{
+		"nothing comes":                     {waiting, changed(waiting, func(pod *corev1.Pod) { pod.Status.Message = "waits" }), 100 * time.Millisecond, time.Second},
+		"a pod comes":                       {nil, waiting, 100 * time.Millisecond, 110 * time.Millisecond},
+		"a pod comes soon":                  {nil, waiting, time.Millisecond, 70 * time.Millisecond},
+		"a pod comes late":                  {nil, waiting, 999 * time.Millisecond, time.Second + 9*time.Millisecond},
+		"its claim is made":                 {changed(waiting, func(pod *corev1.Pod) { pod.Status.ResourceClaimStatuses = nil }), waiting, 100 * time.Millisecond, 110 * time.Millisecond},
+		"it lacks its claim":                {nil, changed(waiting, func(pod *corev1.Pod) { pod.Status.ResourceClaimStatuses = nil }), 100 * time.Millisecond, time.Second},
+		"it lacks its PodGroup":             {nil, changed(waiting, func(pod *corev1.Pod) { pod.Annotations = nil }), 100 * time.Millisecond, time.Second},
+		"it has a gate":                     {nil, changed(waiting, func(pod *corev1.Pod) { pod.Spec.SchedulingGates = make([]corev1.PodSchedulingGate, 1) }), 100 * time.Millisecond, time.Second},
+		"it is for another scheduler":       {nil, changed(waiting, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "default-scheduler" }), 100 * time.Millisecond, time.Second},
+		"this scheduler places a pod":       {waiting, running, 100 * time.Millisecond, time.Second},
+		"a pod has ended":                   {running, changed(running, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }), 100 * time.Millisecond, 110 * time.Millisecond},
+		"a pod is gone":                     {running, nil, 100 * time.Millisecond, 110 * time.Millisecond},
+		"a pod that had no node is deleted": {waiting, nil, 100 * time.Millisecond, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPace(time.Second, []string{"volcano"})
+				time.AfterFunc(test.at, func() { p.tell(test.before, test.after) })
+				began := time.Now()
+				p.rest(t.Context(), 20*time.Millisecond)
+				if rested := time.Since(began); rested != test.want {
+					t.Errorf("the next session begins after %s, want %s", rested, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestSessionsRest tests that the scheduler works for a quarter of the time at most, and that no session waits longer than the period.
+func TestSessionsRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPace(time.Second, []string{"volcano"})
+		for took, want := range map[time.Duration]time.Duration{
+			0: 10 * time.Millisecond, 100 * time.Millisecond: 310 * time.Millisecond, 300 * time.Millisecond: 910 * time.Millisecond, time.Minute: time.Second,
+		} {
+			p.tell(nil, waitingPod())
+			began := time.Now()
+			p.rest(t.Context(), took)
+			if rested := time.Since(began); rested != want {
+				t.Errorf("after a session of %s, the next begins after %s, want %s", took, rested, want)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		p.rest(ctx, time.Minute)
+		if rested := time.Since(began); rested != 0 {
+			t.Errorf("the end of the scheduler takes %s", rested)
+		}
+	})
+}
+
+// TestJobsThatArrive tests for which jobs nothing is written because controllers are still creating what they need.
+func TestJobsThatArrive(t *testing.T) {
+	now := time.Now()
+	job := func(minAvailable int32, age time.Duration, pods ...*corev1.Pod) *api.JobInfo {
+		made := api.NewJobInfo("job")
+		made.MinAvailable = minAvailable
+		for i, pod := range pods {
+			pod := changed(pod, func(pod *corev1.Pod) {
+				pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprint(i)), metav1.NewTime(now.Add(-age))
+			})
+			made.AddTaskInfo(api.NewTaskInfo(pod))
+		}
+		return made
+	}
+	complete := waitingPod()
+	lacking := changed(complete, func(pod *corev1.Pod) { pod.Status.ResourceClaimStatuses = nil })
+	running := changed(complete, func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning })
+	for name, test := range map[string]struct {
+		job  *api.JobInfo
+		want bool
+	}{
+		"no pods yet":             {job(2, time.Second), false},
+		"a pod of two":            {job(2, time.Second, complete), true},
+		"a pod of two, for long":  {job(2, time.Minute, complete), false},
+		"all pods":                {job(2, time.Second, complete, complete), false},
+		"a claim lacks":           {job(1, time.Second, complete, lacking), true},
+		"a claim lacks for long":  {job(1, time.Minute, complete, lacking), false},
+		"a claim of a second pod": {job(1, time.Second, running, lacking), false},
+	} {
+		if got := arrives(test.job, now); got != test.want {
+			t.Errorf("%s: arrives is %t", name, got)
+		}
+	}
+}
