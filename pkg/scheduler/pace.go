@@ -78,10 +78,15 @@ func (p *pace) tell(before, after any) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
 	if p.placeable(pod) && !p.placeable(old) || occupies(old) && !occupies(pod) {
-		select {
-		case p.news <- struct{}{}:
-		default:
-		}
+		p.announce()
+	}
+}
+
+// announce asks for a session soon.
+func (p *pace) announce() {
+	select {
+	case p.news <- struct{}{}:
+	default:
 	}
 }
 

@@ -31,9 +31,9 @@ type Config struct {
 	Options *options.ServerOption
 	// Configuration replaces the configuration file of the options. If it is empty, the scheduler reads the file.
 	Configuration string
-	// Begin is called before each session with these plugins. It returns the devices that nodes offer as extended resources in it, the same object until
-	// something changes.
-	Begin func(cache schedulercache.Cache, plugins []conf.Tier) *dra.Offers
+	// Begin is called before each session with these plugins, and with what asks for another session soon, at any time. It returns the devices that nodes
+	// offer as extended resources in the session, the same object until something changes.
+	Begin func(cache schedulercache.Cache, plugins []conf.Tier, news func()) *dra.Offers
 	// BeforeClose is called between the actions of a session and the end of the session.
 	BeforeClose func(*framework.Session)
 	// Ready returns an error about objects that the scheduler cannot read. It must be safe for concurrent use.

@@ -28,7 +28,7 @@ type Scheduler struct {
 	cache         *schedulercache.SchedulerCache
 	nodes         *nodes
 	pods          *pods
-	begin         func(schedulercache.Cache, []conf.Tier) *dra.Offers
+	begin         func(schedulercache.Cache, []conf.Tier, func()) *dra.Offers
 	beforeClose   func(*framework.Session)
 	configuration *configurationFile
 	pace          *pace
@@ -103,7 +103,7 @@ func (s *Scheduler) RunOnce(context.Context) {
 	for _, action := range c.actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
-	s.nodes.show(s.begin(s.cache, c.tiers))
+	s.nodes.show(s.begin(s.cache, c.tiers, s.pace.announce))
 
 	session := s.pods.open(c)
 	defer func() {

@@ -102,6 +102,8 @@ type clients struct {
 	volcano   vcclient.Interface
 	config    *rest.Config
 	informers informers.SharedInformerFactory
+	// news asks for a session soon.
+	news func()
 }
 
 func newCache(ctx context.Context, clock clock.WithTicker) *cache {
@@ -198,8 +200,12 @@ func (c *cache) startVolcano(from clients) {
 	}
 	factory := vcinformers.NewSharedInformerFactory(from.volcano, 0)
 	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
-	c.offers.Wanted.WatchPodGroups(factory.Scheduling().V1beta1().PodGroups().Informer())
-	outsiders, err := snapshot.NewOutsiders(factory.Scheduling().V1beta1().PodGroups().Informer(), factory.Batch().V1alpha1().Jobs().Informer(),
+	groups := factory.Scheduling().V1beta1().PodGroups().Informer()
+	c.offers.Wanted.WatchPodGroups(groups)
+	if _, err := groups.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { from.news() }}); err != nil {
+		klog.ErrorS(err, "Failed to watch for PodGroups, jobs are let in only in each period")
+	}
+	outsiders, err := snapshot.NewOutsiders(groups, factory.Batch().V1alpha1().Jobs().Informer(),
 		from.informers.Core().V1().Pods().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Failed to index PodGroups, nobody is told that a queue is missing")

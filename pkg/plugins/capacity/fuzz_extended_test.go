@@ -58,7 +58,7 @@ func (c *fuzzCluster) offering() string {
 
 // showOffers makes the nodes of the cache list the offers of DRA, as the scheduler does before each session.
 func (c *fuzzCluster) showOffers(tiers []conf.Tier) {
-	c.offers = c.plugins.Begin(c.scheduler, tiers)
+	c.offers = c.plugins.Begin(c.scheduler, tiers, func() {})
 	for _, info := range c.scheduler.Nodes {
 		if info.Node == nil {
 			continue

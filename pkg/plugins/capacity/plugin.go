@@ -68,11 +68,11 @@ func (p *Plugins) Ready() error { return p.cache.informers.Err() }
 
 // Begin prepares a session of a scheduler with these plugins: it reads, at first, what the session needs. It returns what DRA offers nodes as extended
 // resources, the same object as long as nothing has changed, and nil while no devices are allocated. The goroutine that runs the sessions calls it before each
-// session.
-func (p *Plugins) Begin(scheduler schedulercache.Cache, plugins []conf.Tier) *dra.Offers {
+// session. The plugins call news when a PodGroup comes, so that the next session begins early.
+func (p *Plugins) Begin(scheduler schedulercache.Cache, plugins []conf.Tier, news func()) *dra.Offers {
 	c, allocates := p.cache, predicates.LeavesDevicesTo(plugins, Name, CardName)
 	if inTiers(plugins) {
-		from := clients{scheduler.Client(), scheduler.VCClient(), scheduler.ClientConfig(), scheduler.SharedInformerFactory()}
+		from := clients{scheduler.Client(), scheduler.VCClient(), scheduler.ClientConfig(), scheduler.SharedInformerFactory(), news}
 		c.start(from)
 		if allocates {
 			c.startDevices(from)
@@ -125,7 +125,7 @@ func inTiers(plugins []conf.Tier) bool {
 }
 
 func clientsOf(ssn *framework.Session) clients {
-	return clients{ssn.KubeClient(), ssn.VCClient(), ssn.ClientConfig(), ssn.InformerFactory()}
+	return clients{ssn.KubeClient(), ssn.VCClient(), ssn.ClientConfig(), ssn.InformerFactory(), func() {}}
 }
 
 // OnSessionOpen implements framework.Plugin.
