@@ -63,9 +63,10 @@ func newLock(client kubernetes.Interface, opts *options.ServerOption) (*lease.Lo
 }
 
 // fenced returns a client configuration that does not write after the process has lost the lease. A leader that was paused, and resumes while another
-// one leads, would otherwise write decisions about old state.
+// one leads, would otherwise write decisions about old state. It also limits the writes in flight.
 func fenced(cluster *rest.Config, lock *lease.Lock, opts *options.ServerOption) *rest.Config {
 	behind := rest.CopyConfig(cluster)
 	behind.Wrap(lock.Fence(opts.LeaderElection.RenewDeadline.Duration))
+	behind.Wrap(limitWrites()) // outside, so that writes that have waited meet the fence after it
 	return behind
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import "net/http"
+
+// writesInFlight is how many writes wait for the API server at the same time. With its default priority levels, the API server queues some 300 requests of a
+// client, and refuses what is beyond, and clients try again only after a second: a thousand pods that are bound at once would take longer.
+const writesInFlight = 100
+
+// limited is a transport that lets a number of writes through at a time, together with the transports that share its slots.
+type limited struct {
+	http.RoundTripper
+	slots chan struct{}
+}
+
+// limitWrites returns a wrapper for the transports of a client configuration.
+func limitWrites() func(http.RoundTripper) http.RoundTripper {
+	slots := make(chan struct{}, writesInFlight)
+	return func(next http.RoundTripper) http.RoundTripper { return limited{next, slots} }
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodGet {
+		return l.RoundTripper.RoundTrip(request) // also watches, which last
+	}
+	select {
+	case <-request.Context().Done():
+		if request.Body != nil {
+			_ = request.Body.Close() // as http.RoundTripper must
+		}
+		return nil, request.Context().Err()
+	case l.slots <- struct{}{}:
+	}
+	defer func() { <-l.slots }()
+	return l.RoundTripper.RoundTrip(request)
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (l limited) WrappedRoundTripper() http.RoundTripper { return l.RoundTripper }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// slow is an API server that answers when it is told to.
+type slow struct {
+	answer   chan struct{}
+	inFlight atomic.Int32
+}
+
+func (s *slow) RoundTrip(*http.Request) (*http.Response, error) {
+	s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
+	<-s.answer
+	return &http.Response{StatusCode: http.StatusOK}, nil
+}
+
+// TestWritesInFlight tests that writes wait for each other, those of all clients, and that reads do not wait for writes.
+func TestWritesInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, wrap := &slow{answer: make(chan struct{})}, limitWrites()
+		clients := []http.RoundTripper{wrap(server), wrap(server)}
+		var requests sync.WaitGroup
+		send := func(ctx context.Context, method string, want error) {
+			request, err := http.NewRequestWithContext(ctx, method, "https://kubernetes/api/v1/events", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := clients[0]
+			clients[0], clients[1] = clients[1], client
+			requests.Go(func() {
+				if _, err := client.RoundTrip(request); !errors.Is(err, want) {
+					t.Errorf("%s: error %v, want %v", method, err, want)
+				}
+			})
+		}
+		for range 3 * writesInFlight {
+			send(t.Context(), http.MethodPost, nil)
+		}
+		synctest.Wait()
+		if got := server.inFlight.Load(); got != writesInFlight {
+			t.Errorf("%d writes are in flight, want %d", got, writesInFlight)
+		}
+		send(t.Context(), http.MethodGet, nil)
+		given, cancel := context.WithCancel(t.Context())
+		send(given, http.MethodPatch, context.Canceled)
+		synctest.Wait()
+		if got := server.inFlight.Load(); got != writesInFlight+1 {
+			t.Errorf("%d requests are in flight, want a read more than %d", got, writesInFlight)
+		}
+		cancel()
+		synctest.Wait()
+		close(server.answer)
+		requests.Wait()
+	})
+}
