@@ -23,15 +23,15 @@ Kubernetes is faster: it works pod by pod. The others work in sessions, which be
 claim is not made yet. It is also faster with extended resources of DRA, for which ours writes more requests. Pods that have no node after five minutes are left waiting.
 ` + "`make bench-cluster`" + ` writes this part of the page.
 
-| pods | arrive | scheduler | pods/s | p50 | p95 | p99 | CPU per pod | memory | requests per pod | a session | left waiting |
-| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| pods | arrive | scheduler | pods/s | p50 | p95 | p99 | CPU per pod | memory | requests per pod | a session | plugins at its begin | actions | plugins at its end | left waiting |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 `
 
 // column is a column of the table.
 type column struct{ unit, format string }
 
 var columns = []column{
-	{"pods/s", "%.0f"}, {"p50-ms", "%.0f ms"}, {"p95-ms", "%.0f ms"}, {"p99-ms", "%.0f ms"}, {"cpu-ms/pod", "%.1f ms"}, {"megabytes", "%.0f MB"}, {"requests/pod", "%.1f"}, {"ms/session", "%.0f ms"}, {"waiting", "%.0f"},
+	{"pods/s", "%.0f"}, {"p50-ms", "%.0f ms"}, {"p95-ms", "%.0f ms"}, {"p99-ms", "%.0f ms"}, {"cpu-ms/pod", "%.1f ms"}, {"megabytes", "%.0f MB"}, {"requests/pod", "%.1f"}, {"ms/session", "%.0f ms"}, {"open-ms/session", "%.0f ms"}, {"actions-ms/session", "%.0f ms"}, {"close-ms/session", "%.0f ms"}, {"waiting", "%.0f"},
 }
 
 // runs has the values of a scheduler with a shape, by unit.
