@@ -75,6 +75,9 @@ func (q *queueStatuses) writeNext() bool {
 		return true
 	}
 	if err := q.write(queue); err != nil {
+		q.mu.Lock()
+		delete(q.written, id)
+		q.mu.Unlock()
 		klog.V(3).InfoS("The status of a queue is not written, the next session tries again", "queue", queue.Name, "reason", err.Error())
 	}
 	return true

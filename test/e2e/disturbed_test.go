@@ -24,6 +24,8 @@ const (
 	// disturbedDuration is how long the view is disturbed, see soakFor.
 	disturbedDuration = "25s"
 	disturbedStep     = 200 * time.Millisecond
+	// disturbedRound is the longest time until the view is made right, and all accounts are compared.
+	disturbedRound = 2 * time.Minute
 	// disturbedCrowd is the number of unfinished pods above which no more are created.
 	disturbedCrowd = 40
 	// disturbedCards is the card quota of the soak. Its node has twice as many.
@@ -36,14 +38,11 @@ var _ = Describe("A scheduler with a late or wrong view of its cluster", func() 
 			ownCluster(cluster.Options{})
 			k := newDisturbedSoak(ctx, seed())
 			duration := soakFor(disturbedDuration)
-			step := time.NewTicker(disturbedStep)
-			defer step.Stop()
-			for began := time.Now(); time.Since(began) < duration; <-step.C {
-				k.act(ctx, duration)
-				k.check(ctx)
+			for began := time.Now(); time.Since(began) < duration; {
+				k.disturbFor(ctx, min(duration, disturbedRound))
+				k.recover(ctx)
+				k.expectAccountsOfWhatRuns(ctx)
 			}
-			k.recover(ctx)
-			k.expectAccountsOfWhatRuns(ctx)
 			AddReportEntry("seed and faults", fmt.Sprint(k.seed, " ", k.proxy.Counts()), ReportEntryVisibilityFailureOrVerbose)
 			Expect(k.most["ml"]["big/count"]).To(BeNumerically(">=", 3), "the quota was never filled, so the test proves nothing")
 			Expect(k.proxy.Counts()).To(SatisfyAll(HaveKey("late"), HaveKey("lost"), HaveKey("refused 409")), "so few faults prove nothing")
@@ -52,6 +51,16 @@ var _ = Describe("A scheduler with a late or wrong view of its cluster", func() 
 		Entry("with a seed that gave a device to two claims when the answer to an allocation was lost", func() uint64 { return 2 }),
 	)
 })
+
+// disturbFor does random things for some time.
+func (k *disturbedSoak) disturbFor(ctx context.Context, duration time.Duration) {
+	step := time.NewTicker(disturbedStep)
+	defer step.Stop()
+	for began := time.Now(); time.Since(began) < duration; <-step.C {
+		k.act(ctx, duration)
+		k.check(ctx)
+	}
+}
 
 // soakFor returns how long a soak lasts: the environment variable SOAK, for example SOAK=20m, or a short time in all other runs.
 func soakFor(short string) time.Duration {
@@ -122,6 +131,7 @@ func (k *disturbedSoak) recover(ctx context.Context) {
 	for _, release := range k.releases {
 		release()
 	}
+	k.releases = nil
 	k.setCapability(ctx, k.full)
 	Eventually(func() []string { return k.waiting(ctx) }, 2*timeout).WithContext(ctx).Should(BeEmpty(),
 		"pods that do not run or finish, seed %d, faults %v", k.seed, k.proxy.Counts())
@@ -157,6 +167,7 @@ func (k *disturbedSoak) expectAccountsOfWhatRuns(ctx context.Context) {
 		}).WithContext(ctx).Should(Succeed())
 	}
 	expectCards(ctx, k.cardQueue)
+	k.expectSimulated(ctx)
 	Eventually(func() int64 { return getQueue(ctx, k.queues["b"]).Status.Allocated.Cpu().Value() }).WithContext(ctx).Should(Equal(int64(1)), "status.allocated")
 	k.deleteJob(ctx, "b-gang")
 	for name := range staying {

@@ -40,6 +40,7 @@ var _ = Describe("A Queue CRD without dra", Ordered, func() {
 		expectLastValid(ctx, full, `"count":2`)
 		expectLastValid(ctx, hidden, `"memory":"1Gi"`)
 		Expect(getQueue(ctx, full).Generation).To(BeEquivalentTo(1), "the annotation changed the spec")
+		Eventually(func() any { return getQueue(ctx, hidden).Status.Allocated }).WithContext(ctx).ShouldNot(BeEmpty(), "the scheduler writes it later")
 
 		Expect(controlPlane.Apply(ctx, stockCRD)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) error { return controlPlane.Apply(ctx, projectCRD) })
