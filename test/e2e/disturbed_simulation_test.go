@@ -34,11 +34,11 @@ func (k *disturbedSoak) expectSimulated(ctx context.Context) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// amounts are what queues have allocated, without what they have none of.
+// amounts are the devices that queues have allocated, without what they have none of.
 type amounts map[string]map[v1alpha1.Dimension]string
 
 func (a amounts) set(queue string, dimension v1alpha1.Dimension, amount resource.Quantity) {
-	if amount.IsZero() {
+	if amount.IsZero() || dimension.Kind == v1alpha1.Resource {
 		return
 	}
 	if a[queue] == nil {
