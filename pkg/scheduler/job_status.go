@@ -3,8 +3,11 @@
 package scheduler
 
 import (
+	"maps"
+	"sync"
 	"time"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -19,7 +22,12 @@ const (
 
 // UpdateJobStatus writes what became of a job, as Volcano's cache does, unless it is over in a moment: most pods would cost twice as many requests.
 func (p *pods) UpdateJobStatus(job *api.JobInfo, status, annotations, info bool) (*api.JobInfo, error) {
-	if now := time.Now(); arrives(job, now) || p.bindings.begun(job, now.Add(-departure)) {
+	now := time.Now()
+	switch {
+	case arrives(job, now):
+		return job, nil
+	case p.bindings.begun(job, now.Add(-departure)):
+		p.letIn.note(job)
 		return job, nil
 	}
 	return p.SchedulerCache.UpdateJobStatus(job, status, annotations, info)
@@ -52,4 +60,34 @@ func (b *bindings) begun(job *api.JobInfo, after time.Time) bool {
 		}
 	}
 	return len(job.TaskStatusIndex[api.Binding]) > 0
+}
+
+// letIn has the jobs that were let in without a word to the API server, because their pods were being bound, each with the version of its PodGroup. They would
+// ask for room in their queue again, in addition to what their pods have.
+type letIn struct {
+	mu   sync.Mutex
+	jobs map[api.JobID]string
+}
+
+func (l *letIn) note(job *api.JobInfo) {
+	if job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.jobs[job.UID] = job.PodGroup.ResourceVersion
+}
+
+// restore lets the jobs of a snapshot in, unless their PodGroups have changed.
+func (l *letIn) restore(jobs map[api.JobID]*api.JobInfo) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.jobs, func(id api.JobID, version string) bool {
+		job := jobs[id]
+		if job == nil || !job.IsPending() || job.PodGroup.ResourceVersion != version {
+			return true
+		}
+		job.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+		return false
+	})
 }

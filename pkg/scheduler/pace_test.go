@@ -4,17 +4,13 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 func waitingPod() *corev1.Pod {
@@ -92,39 +88,4 @@ func TestSessionsRest(t *testing.T) {
 			t.Errorf("the end of the scheduler takes %s", rested)
 		}
 	})
-}
-
-// TestJobsThatArrive tests for which jobs nothing is written because controllers are still creating what they need.
-func TestJobsThatArrive(t *testing.T) {
-	now := time.Now()
-	job := func(minAvailable int32, age time.Duration, pods ...*corev1.Pod) *api.JobInfo {
-		made := api.NewJobInfo("job")
-		made.MinAvailable = minAvailable
-		for i, pod := range pods {
-			pod := changed(pod, func(pod *corev1.Pod) {
-				pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprint(i)), metav1.NewTime(now.Add(-age))
-			})
-			made.AddTaskInfo(api.NewTaskInfo(pod))
-		}
-		return made
-	}
-	complete := waitingPod()
-	lacking := changed(complete, func(pod *corev1.Pod) { pod.Status.ResourceClaimStatuses = nil })
-	running := changed(complete, func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning })
-	for name, test := range map[string]struct {
-		job  *api.JobInfo
-		want bool
-	}{
-		"no pods yet":             {job(2, time.Second), false},
-		"a pod of two":            {job(2, time.Second, complete), true},
-		"a pod of two, for long":  {job(2, time.Minute, complete), false},
-		"all pods":                {job(2, time.Second, complete, complete), false},
-		"a claim lacks":           {job(1, time.Second, complete, lacking), true},
-		"a claim lacks for long":  {job(1, time.Minute, complete, lacking), false},
-		"a claim of a second pod": {job(1, time.Second, running, lacking), false},
-	} {
-		if got := arrives(test.job, now); got != test.want {
-			t.Errorf("%s: arrives is %t", name, got)
-		}
-	}
 }

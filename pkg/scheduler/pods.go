@@ -35,6 +35,7 @@ type pods struct {
 	clones *clones.Cache
 	// jobs has the jobs of the last session.
 	jobs     jobMetrics
+	letIn    letIn
 	recorder *recorder
 	queues   *queueStatuses
 }
@@ -48,7 +49,7 @@ func newPods(cache *schedulercache.SchedulerCache, pace *pace) (*pods, error) {
 	said := &recorder{EventRecorder: cache.Recorder, said: map[types.UID]told{}}
 	cache.Recorder = said
 	p := &pods{
-		SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}, recorder: said,
+		SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}, letIn: letIn{jobs: map[api.JobID]string{}}, recorder: said,
 		queues: newQueueStatuses(func(queue *api.QueueInfo) error { return cache.StatusUpdater.UpdateQueueStatus(queue) }),
 	}
 	if err := informer.Informer().SetTransform(p.notice); err != nil {
@@ -106,6 +107,7 @@ func (p *pods) Snapshot() *api.ClusterInfo {
 	p.jobs.keep(snapshot.Jobs)
 	p.recorder.keep(snapshot.Jobs)
 	p.bindings.restore(snapshot, p.current)
+	p.letIn.restore(snapshot.Jobs)
 	p.evictions.restore(snapshot, p.current)
 	if !p.delivered.Load() {
 		return snapshot
