@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+// withTopologies makes the scheduler use Volcano's plugin for network topologies in the specs of a container.
+func withTopologies(ctx context.Context) {
+	conf := string(must(os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))))
+	with := strings.Replace(conf, "  - name: binpack\n", "  - name: network-topology-aware\n  - name: binpack\n", 1)
+	Expect(with).NotTo(Equal(conf), "the configuration has the plugin binpack")
+	path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
+	Expect(os.WriteFile(path, []byte(with), 0o600)).To(Succeed())
+	Expect(controlPlane.UseScheduler(ctx, cluster.Ours, path)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) error { return controlPlane.UseScheduler(ctx, cluster.Ours, "") })
+}
+
+// racks is a zone of the racks a and b. Each rack has two nodes: a0 and a1, b0 and b1.
+type racks struct{ *fixture }
+
+// newRacks creates the zone. Each adds a node with its devices or cards.
+func newRacks(ctx context.Context, each func(f *fixture, node string)) *racks {
+	r := &racks{newFixture(ctx)}
+	for _, node := range []string{"a0", "a1", "b0", "b1"} {
+		each(r.fixture, node)
+		r.setNodeLabel(ctx, node, corev1.LabelHostname, r.name(node))
+	}
+	r.hyperNode(ctx, "a", 1, "Node", "a0", "a1")
+	r.hyperNode(ctx, "b", 1, "Node", "b0", "b1")
+	r.hyperNode(ctx, "zone", 2, "HyperNode", "a", "b")
+	return r
+}
+
+// racksOf creates the zone with some devices of a class in each node. The template "one" asks for one of them.
+func racksOf(ctx context.Context, perNode int) *racks {
+	r := newRacks(ctx, func(f *fixture, node string) { f.node(ctx, node, devices(perNode, "gpu", nil)...) })
+	r.class = r.model(ctx, "gpu")
+	r.template(ctx, "gpu", exactly(r.class, 1))
+	return r
+}
+
+func (r *racks) hyperNode(ctx context.Context, name string, tier int, kind string, members ...string) {
+	text := fmt.Sprintf("{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s}, spec: {tier: %d, members: [", r.name(name), tier)
+	for _, member := range members {
+		text += fmt.Sprintf("{type: %s, selector: {exactMatch: {name: %s}}},", kind, r.name(member))
+	}
+	Expect(controlPlane.ApplyYAML(ctx, "HyperNode", []byte(text+"]}}"))).To(Succeed())
+	cleanUp(vc.TopologyV1alpha1().HyperNodes().Delete, r.name(name))
+}
+
+type jobOption func(*batchv1alpha1.Job)
+
+// upToTier allows a job to spread to the HyperNodes of a tier, but no further.
+func upToTier(tier int) jobOption {
+	return func(j *batchv1alpha1.Job) { j.Spec.NetworkTopology = hardTopology(tier) }
+}
+
+// closeTogether makes a job prefer to have its pods close to each other.
+func closeTogether(j *batchv1alpha1.Job) {
+	j.Spec.NetworkTopology = &batchv1alpha1.NetworkTopologySpec{Mode: batchv1alpha1.SoftNetworkTopologyMode}
+}
+
+// inParts divides the pods of a job into parts, each of which is in one rack.
+func inParts(parts, size int32) jobOption {
+	return func(j *batchv1alpha1.Job) {
+		j.Spec.Tasks[0].PartitionPolicy = &batchv1alpha1.PartitionPolicySpec{
+			TotalPartitions: parts, PartitionSize: size, MinPartitions: parts, NetworkTopology: hardTopology(1),
+		}
+	}
+}
+
+func hardTopology(tier int) *batchv1alpha1.NetworkTopologySpec {
+	return &batchv1alpha1.NetworkTopologySpec{Mode: batchv1alpha1.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(tier)}
+}
+
+// ofCPU makes each pod request cores.
+func ofCPU(cores string) jobOption {
+	return func(j *batchv1alpha1.Job) {
+		j.Spec.Tasks[0].Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cores)
+	}
+}
+
+// gang creates a job whose pods start together.
+func (r *racks) gang(ctx context.Context, name, queue string, pods int32, options ...jobOption) {
+	r.start(ctx, gang(name, queue, pods).fromTemplate("gpu"), options...)
+}
+
+// start creates a job.
+func (r *racks) start(ctx context.Context, j job, options ...jobOption) {
+	object := r.jobOf(j)
+	for _, option := range options {
+		option(object)
+	}
+	must(vc.BatchV1alpha1().Jobs(r.namespace).Create(ctx, object, metav1.CreateOptions{}))
+}
+
+// uses makes a job run with n pods on a node.
+func (r *racks) uses(ctx context.Context, queue, node string, n int32, options ...jobOption) {
+	r.start(ctx, gang("uses-"+node, queue, n).fromTemplate("gpu").onNode(r.name(node)), options...)
+	r.expectRunning(ctx, "uses-"+node, int(n))
+}
+
+// rackOf returns the rack of a node.
+func (r *racks) rackOf(node string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(node, r.namespace+"-"), "0"), "1")
+}
+
+// expectIn waits until the pods of a job run, so many in each of these racks.
+func (r *racks) expectIn(ctx context.Context, name string, want tally) {
+	GinkgoHelper()
+	Eventually(func() tally {
+		is := tally{}
+		for _, pod := range r.pods(ctx, name) {
+			if pod.Status.Phase == corev1.PodRunning {
+				is[r.rackOf(pod.Spec.NodeName)]++
+			}
+		}
+		return is
+	}).WithContext(ctx).Should(Equal(want), "racks of the pods of job %s", name)
+}
+
+// expectNone waits for some cycles, and checks that the pods of a job exist, and that none has a node or a device.
+func (r *racks) expectNone(ctx context.Context, name string, pods int) {
+	GinkgoHelper()
+	Eventually(func() int { return r.phase(ctx, name, corev1.PodPending) }).WithContext(ctx).Should(Equal(pods), "pending pods of job %s", name)
+	waitForCycles(ctx)
+	for _, pod := range r.pods(ctx, name) {
+		Expect(pod.Spec.NodeName).To(BeEmpty(), "node of pod %s", pod.Name)
+		Expect(pod.Status.NominatedNodeName).To(BeEmpty(), "nominated node of pod %s", pod.Name)
+	}
+	Expect(r.heldBy(ctx, name)).To(BeEmpty(), "devices of job %s", name)
+}
+
+// heldBy returns the devices in the claims that were made for the pods of a job.
+func (r *racks) heldBy(ctx context.Context, name string) (held []string) {
+	pods := map[string]bool{}
+	for _, pod := range r.pods(ctx, name) {
+		pods[pod.Name] = true
+	}
+	for _, claim := range must(kube.ResourceV1().ResourceClaims(r.namespace).List(ctx, metav1.ListOptions{})).Items {
+		if owner := metav1.GetControllerOf(&claim); owner != nil && pods[owner.Name] {
+			held = append(held, deviceNames(&claim)...)
+		}
+	}
+	return held
+}
+
+func deviceNames(claim *resourcev1.ResourceClaim) (all []string) {
+	if claim.Status.Allocation == nil {
+		return nil
+	}
+	for _, result := range claim.Status.Allocation.Devices.Results {
+		all = append(all, result.Pool+"/"+result.Device)
+	}
+	return all
+}
+
+// expectOneRack checks that the pods of a job have nodes in one rack, and returns it.
+func (r *racks) expectOneRack(ctx context.Context, name string) (rack string) {
+	GinkgoHelper()
+	seen := map[string]bool{}
+	for _, pod := range r.pods(ctx, name) {
+		rack = r.rackOf(pod.Spec.NodeName)
+		seen[rack] = true
+	}
+	Expect(seen).To(HaveLen(1), "racks of the pods of job %s", name)
+	return rack
+}
