@@ -16,6 +16,7 @@ import (
 var tested = map[string]string{
 	"accounting.md":      "test/e2e/accounting_test.go",
 	"alerts.md":          "test/monitoring/metrics_test.go",
+	"compute-domains.md": "test/e2e/docs_compute_domains_test.go",
 	"devcluster.md":      "test/e2e/docs_devcluster_test.go",
 	"failures.md":        "test/e2e/docs_failures_test.go",
 	"guard.md":           "test/e2e/docs_guard_test.go",

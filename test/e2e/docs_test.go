@@ -28,7 +28,7 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 // otherwiseTried are the pages whose manifests other tests apply: multicluster.md is for Karmada, and gitops.md needs more CRDs.
 var otherwiseTried = []string{
-	"multicluster.md", "dra.md", "cards.md", "elasticity.md", "failures.md", "migration.md", "kubectl.md", "tour.md", "simulate.md", "gitops.md",
+	"multicluster.md", "dra.md", "cards.md", "elasticity.md", "failures.md", "migration.md", "kubectl.md", "tour.md", "simulate.md", "gitops.md", "compute-domains.md",
 }
 
 var _ = Describe("The documentation", func() {
