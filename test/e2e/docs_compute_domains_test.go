@@ -161,9 +161,12 @@ var _ = Describe("NVIDIA's ComputeDomains", Ordered, func() {
 		commands := slices.DeleteFunc(page.Block.FindAllStringSubmatch(text, -1), func(block []string) bool { return block[1] != "sh" })
 		Expect(commands).To(HaveLen(1))
 		shell := newShell()
-		Eventually(func() (string, error) {
+		holders := func() (string, error) {
 			output, err := shell.run(ctx, commands[0][2])
 			return strings.Join(output, "\n"), err
-		}).WithContext(ctx).Should(MatchRegexp(`pod/daemon-nvl-0 +root +1 (.*\n)*.*pod/daemon-nvl-1 +root +1 `))
+		}
+		Eventually(holders).WithContext(ctx).Should(MatchRegexp(`pod/daemon-nvl-0 +root +1 (.*\n)*.*pod/daemon-nvl-1 +root +1 `))
+		d.deletePod(ctx, "daemon-nvl-0")
+		Eventually(holders).WithContext(ctx).Should(And(Not(ContainSubstring("daemon-nvl-0")), ContainSubstring("daemon-nvl-1")))
 	})
 })
