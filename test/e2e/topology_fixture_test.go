@@ -146,6 +146,26 @@ func (r *racks) expectNone(ctx context.Context, name string, pods int) {
 		Expect(pod.Status.NominatedNodeName).To(BeEmpty(), "nominated node of pod %s", pod.Name)
 	}
 	Expect(r.heldBy(ctx, name)).To(BeEmpty(), "devices of job %s", name)
+	r.expectQuiet(ctx, name)
+}
+
+// expectQuiet checks that the scheduler writes nothing about pods that only wait for others of their job, while nothing changes.
+func (r *racks) expectQuiet(ctx context.Context, name string) {
+	GinkgoHelper()
+	written := func() map[string]string {
+		versions := map[string]string{}
+		for _, pod := range r.pods(ctx, name) {
+			for _, c := range pod.Status.Conditions {
+				if strings.Contains(c.Message, "once minAvailable is satisfied") {
+					versions[pod.Name] = pod.ResourceVersion + ": " + c.Message
+				}
+			}
+		}
+		return versions
+	}
+	before := written()
+	waitForCycles(ctx)
+	Expect(written()).To(Equal(before), "pods of job %s", name)
 }
 
 // heldBy returns the devices in the claims that were made for the pods of a job.

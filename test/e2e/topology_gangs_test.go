@@ -31,7 +31,7 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		team := r.queue(ctx, "team", "root", limit(r.class, 8))
 		r.gang(ctx, "rack", team, 5, upToTier(1))
 		r.expectNone(ctx, "rack", 5)
-		r.expectPodWarnings(ctx, "rack", 5, "Unschedulable", "")
+		r.expectPodWarnings(ctx, "rack", 1, "InsufficientDevices", "No HyperNode that the job may use has enough free devices of "+r.class+" on suitable nodes")
 		r.gang(ctx, "zone", team, 8, upToTier(2))
 		r.deleteJob(ctx, "rack") // what it was admitted with counts until then
 		r.expectIn(ctx, "zone", tally{"a": 4, "b": 4})

@@ -181,6 +181,7 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.snapshot.RememberPayers()
 	p.placements.UnreserveUnbound()
 	p.forgetUnboundNodes()
+	p.keepPossibleNodes()
 	p.snapshot.ProtectQueues(ssn.Queues, ssn.TotalDeserved, ssn.TotalGuarantee)
 	p.cache.closeGang(ssn)
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)

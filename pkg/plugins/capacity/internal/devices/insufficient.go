@@ -14,9 +14,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Insufficient returns the refusal of a pod whose devices the quota allows, but no node has free. It names the holders
-// of the same classes that only root is charged for: users would not look for them there.
-func (s *Session) Insufficient(state *State) report.Refusal {
+// Insufficient returns the refusal of a pod whose devices the quota allows, but no node has free, or no HyperNode if the pods of its job have to be
+// together. It names the holders of the same classes that only root is charged for: users would not look for them there.
+func (s *Session) Insufficient(state *State, together bool) report.Refusal {
 	var classes []string
 	for _, claim := range state.unallocated {
 		for _, name := range claim.Usage.Capacities() {
@@ -31,7 +31,7 @@ func (s *Session) Insufficient(state *State) report.Refusal {
 		}
 	}
 	slices.Sort(classes)
-	refusal := report.InsufficientDevices{Classes: classes}
+	refusal := report.InsufficientDevices{Classes: classes, Together: together}
 	for _, holder := range s.rootHolders() {
 		if slices.Contains(classes, holder.Class) {
 			refusal.AtRoot = append(refusal.AtRoot, holder)

@@ -76,7 +76,7 @@ func TestInsufficient(t *testing.T) {
 			}
 			mine := f.pod("mine", "q", "mine-gpu")
 			f.try(f.books.Charge(mine.Queue, "mine", mine.Demand))
-			if got := f.session.Insufficient(f.preFilter(f.pod("p", "q", "c"))).Message(); got != c.want {
+			if got := f.session.Insufficient(f.preFilter(f.pod("p", "q", "c")), false).Message(); got != c.want {
 				t.Errorf("got\n%s, want\n%s", got, c.want)
 			}
 		})
@@ -99,7 +99,7 @@ func TestAChargedClaimThatChangesStaysCharged(t *testing.T) {
 		now, err := f.cache.Claim("ns", "mine-gpu")
 		return err == nil && now.Labels["changed"] == "yes"
 	})
-	if got, want := f.session.Insufficient(f.preFilter(f.pod("p", "q", "c"))).Message(), "No node has enough free devices of h100; the quota of the queue allows them."; got != want {
+	if got, want := f.session.Insufficient(f.preFilter(f.pod("p", "q", "c")), false).Message(), "No node has enough free devices of h100; the quota of the queue allows them."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

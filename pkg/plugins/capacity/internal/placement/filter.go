@@ -145,7 +145,7 @@ func (s *Session) refusalOfNodes(placement *Placement) report.Refusal {
 			return refusal
 		}
 		if placement.devices.Insufficient() && report.Waits(s.Volcano.Jobs, placement.task.Job, placement.task.UID) {
-			return cmp.Or(s.Checks.NeverFits(placement.pod), s.Devices.Insufficient(placement.devices))
+			return cmp.Or(s.Checks.NeverFits(placement.pod), s.Devices.Insufficient(placement.devices, s.Volcano.Jobs[placement.task.Job].ContainsHardTopology()))
 		}
 	}
 	return s.refusalOfCards(placement)

@@ -104,6 +104,8 @@ type InsufficientDevices struct {
 	Classes []string
 	// AtRoot lists the holders of these classes that only root is charged for: users would not look for them there.
 	AtRoot []RootHolder
+	// Together says that the pods of the job have to be in one HyperNode, so that each of them alone may fit on a node.
+	Together bool
 }
 
 // RootHolder holds devices that are charged to root because their queue is unknown.
@@ -118,7 +120,12 @@ func (InsufficientDevices) Reason() string { return InsufficientDevicesReason }
 
 // Message implements Refusal.
 func (i InsufficientDevices) Message() string {
-	message := "No node has enough free devices of " + strings.Join(i.Classes, ", ") + "; the quota of the queue allows them."
+	classes := strings.Join(i.Classes, ", ")
+	message := "No node has enough free devices of " + classes
+	if i.Together {
+		message = "No HyperNode that the job may use has enough free devices of " + classes + " on suitable nodes"
+	}
+	message += "; the quota of the queue allows them."
 	if len(i.AtRoot) == 0 {
 		return message
 	}

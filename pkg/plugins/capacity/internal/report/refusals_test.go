@@ -94,6 +94,10 @@ func TestRefusals(t *testing.T) {
 		},
 		{PickFailed{errors.New("why")}, "GetTaskRequestResourceFailed", "The scheduler cannot pick devices: why"},
 		{UnknownCapacity{Claim: "ns/c", Capacity: "memroy"}, "GetTaskRequestResourceFailed", "ResourceClaim ns/c asks for a capacity memroy, which no device has: correct the name"},
+		{
+			InsufficientDevices{Classes: []string{"h100"}, Together: true}, "InsufficientDevices",
+			"No HyperNode that the job may use has enough free devices of h100 on suitable nodes; the quota of the queue allows them.",
+		},
 		{InsufficientDevices{Classes: []string{"a100", "h100"}}, "InsufficientDevices", "No node has enough free devices of a100, h100; the quota of the queue allows them."},
 		{
 			InsufficientDevices{Classes: []string{"h100"}, AtRoot: []RootHolder{{"h100", 2, "pod ns/p"}}}, "InsufficientDevices",

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// keepPossibleNodes keeps the nodes that the conditions of waiting pods name. Volcano writes there to which node a pod of an incomplete gang could go, and tries
+// equal nodes, and HyperNodes, in random order. Each session would write the conditions of all pods of each gang that waits.
+func (p *plugin) keepPossibleNodes() {
+	for _, job := range p.session.Jobs {
+		for _, status := range []api.TaskStatus{api.Pending, api.Allocated} {
+			for _, task := range job.TaskStatusIndex[status] {
+				keepPossibleNode(task, p.session.Nodes)
+			}
+		}
+	}
+}
+
+func keepPossibleNode(task *api.TaskInfo, nodes map[string]*api.NodeInfo) {
+	last := task.TransactionContext
+	if task.LastTransaction != nil {
+		last = *task.LastTransaction
+	}
+	if last.Status != api.Allocated {
+		return
+	}
+	if told := possibleNode(task.Pod); told != last.NodeName && nodes[told] != nil {
+		last.NodeName = told
+		task.LastTransaction = &last
+	}
+}
+
+// possibleNode returns the node in the condition of a pod, as JobInfo.TaskSchedulingReason writes it. It is empty if there is none.
+func possibleNode(pod *corev1.Pod) string {
+	for i := range pod.Status.Conditions {
+		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodScheduled {
+			text, _ := strings.CutPrefix(condition.Message, "Pod "+pod.Namespace+"/"+pod.Name+" can possibly be assigned to ")
+			node, _ := strings.CutSuffix(text, ", once minAvailable is satisfied")
+			return node
+		}
+	}
+	return ""
+}
