@@ -136,6 +136,10 @@ var _ = Describe("NVIDIA's ComputeDomains", Ordered, func() {
 	It("are charged as their page says", func(ctx context.Context) {
 		text := string(must(os.ReadFile("../../docs/compute-domains.md")))
 		d := newDomains(ctx)
+		for _, queue := range []string{"doc-domains", "doc-gpus-only"} {
+			cleanUp(queues.SchedulingV1beta1().Queues().Delete, queue)
+		}
+		cleanUp(kube.ResourceV1().ResourceClaimTemplates(metav1.NamespaceDefault).Delete, "doc-four-gpus")
 		DeferCleanup(deleteJobs, metav1.NamespaceDefault)
 		examples := yamlBlock.FindAllStringSubmatchIndex(text, -1)
 		Expect(examples).To(HaveLen(3))
@@ -151,6 +155,10 @@ var _ = Describe("NVIDIA's ComputeDomains", Ordered, func() {
 			checked += expectStatements(ctx, text[at[1]:following])
 		}
 		Expect(checked).To(Equal(3), "statements in the page")
+
+		By("keeping the devices of daemons from others")
+		d.refused(ctx, "thief", "doc-domains", "InsufficientScalarQuota", insufficient("doc-domains", nvidiaDaemon, 1, 1, 0), exactly(nvidiaDaemon, 1))
+		d.refused(ctx, "unlisted", "doc-gpus-only", "EmptyQueueCapability", "deviceQuotaRequired", exactly(nvidiaDaemon, 1))
 
 		By("running daemons, which belong to no queue")
 		for _, pod := range []string{d.daemon(ctx, "nvl-0"), d.daemon(ctx, "nvl-1")} {
