@@ -19,8 +19,8 @@ const clusterText = `
 Here, etcd, the API server, and the controllers are real, each in a process of its own, and share two cores with the scheduler: this project's, Volcano's own, and that of
 Kubernetes, which has neither quotas nor gangs. All may send 2,000 requests a second. Nothing acts for kubelets. Pods wait when the scheduler starts, or come at a steady rate. Latencies
 are from the creation of a pod, or the start of the scheduler, to its binding. CPU time, memory, and requests are those of the scheduler's process. Where pods come one by one, that of
-Kubernetes is faster: it works pod by pod. The others work in sessions, which begin 100 ms after the last one here, and write more: a PodGroup for each pod, and why a pod waits whose
-claim is not made yet. It is also faster with extended resources of DRA, for which ours writes more requests. Pods that have no node after five minutes are left waiting.
+Kubernetes is faster: it works pod by pod. The others work in sessions, and write a PodGroup for each pod. Ours begin when pods come, Volcano's 100 ms after the last
+one has ended. Pods that have no node after five minutes are left waiting.
 ` + "`make bench-cluster`" + ` writes this part of the page.
 
 | pods | arrive | scheduler | pods/s | p50 | p95 | p99 | CPU per pod | memory | requests per pod | a session | plugins at its begin | actions | plugins at its end | left waiting |

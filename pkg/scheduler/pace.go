@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// restShare is how many times as long as a session the scheduler rests at least, so that it works for a quarter of the time if something always comes.
+	// restShare is how many times as long as a session the scheduler rests at least, so that it works for a quarter of the time if something always comes. What
+	// the session waits for the API server at its end is not work.
 	restShare = 3
 	// gather is the time for what comes together, and for the scheduler's cache to read it.
 	gather = 10 * time.Millisecond
@@ -27,6 +28,8 @@ type pace struct {
 	period time.Duration
 	// schedulers are the names of the schedulers whose pods this one places.
 	schedulers []string
+	// worked is how long the last session took without its end.
+	worked time.Duration
 	// news has an entry if something has come since the last session began.
 	news chan struct{}
 }
@@ -35,9 +38,9 @@ func newPace(period time.Duration, schedulers []string) *pace {
 	return &pace{period: period, schedulers: schedulers, news: make(chan struct{}, 1)}
 }
 
-// rest returns when the next session is due after one that took so long, or when ctx ends.
-func (p *pace) rest(ctx context.Context, took time.Duration) {
-	least := min(restShare*took, p.period)
+// rest returns when the next session is due, or when ctx ends.
+func (p *pace) rest(ctx context.Context) {
+	least := min(restShare*p.worked, p.period)
 	if !sleep(ctx, least) {
 		return
 	}

@@ -57,7 +57,8 @@ func TestSessionsBeginEarly(t *testing.T) {
 				p := newPace(time.Second, []string{"volcano"})
 				time.AfterFunc(test.at, func() { p.tell(test.before, test.after) })
 				began := time.Now()
-				p.rest(t.Context(), 20*time.Millisecond)
+				p.worked = 20 * time.Millisecond
+				p.rest(t.Context())
 				if rested := time.Since(began); rested != test.want {
 					t.Errorf("the next session begins after %s, want %s", rested, test.want)
 				}
@@ -70,20 +71,21 @@ func TestSessionsBeginEarly(t *testing.T) {
 func TestSessionsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace(time.Second, []string{"volcano"})
-		for took, want := range map[time.Duration]time.Duration{
+		for worked, want := range map[time.Duration]time.Duration{
 			0: 10 * time.Millisecond, 100 * time.Millisecond: 310 * time.Millisecond, 300 * time.Millisecond: 910 * time.Millisecond, time.Minute: time.Second,
 		} {
 			p.tell(nil, waitingPod())
 			began := time.Now()
-			p.rest(t.Context(), took)
+			p.worked = worked
+			p.rest(t.Context())
 			if rested := time.Since(began); rested != want {
-				t.Errorf("after a session of %s, the next begins after %s, want %s", took, rested, want)
+				t.Errorf("after a session of %s, the next begins after %s, want %s", worked, rested, want)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		p.rest(ctx, time.Minute)
+		p.rest(ctx)
 		if rested := time.Since(began); rested != 0 {
 			t.Errorf("the end of the scheduler takes %s", rested)
 		}

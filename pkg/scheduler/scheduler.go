@@ -88,9 +88,8 @@ func (s *Scheduler) Start(ctx context.Context) {
 }
 
 func (s *Scheduler) runAndRest(ctx context.Context) {
-	began := time.Now()
 	s.RunOnce(ctx)
-	s.pace.rest(ctx, time.Since(began))
+	s.pace.rest(ctx)
 }
 
 // RunOnce runs one session. Sessions must not overlap.
@@ -107,6 +106,7 @@ func (s *Scheduler) RunOnce(context.Context) {
 
 	session := s.pods.open(c)
 	defer func() {
+		s.pace.worked = time.Since(start)
 		framework.CloseSession(session)
 		metrics.UpdateE2eDuration(metrics.Duration(start))
 	}()

@@ -82,8 +82,10 @@ func (a *arrivals) await(ctx context.Context, want int) []placed {
 // usage is what a scheduler has used since it started, as its metrics say.
 type usage struct {
 	cpu, memory, requests float64
-	// session and sessions are the time and the number of sessions. A scheduler that works pod by pod has none.
-	session, sessions float64
+	// sessions counts sessions. phases has their time, and that of what plugins do at their begin, of actions, and of what plugins do at their end. The rest
+	// is for copies, and for what is written to the API server. A scheduler that works pod by pod has no sessions.
+	sessions float64
+	phases   map[string]float64
 }
 
 func (at *site) usage() *usage {
@@ -96,11 +98,24 @@ func (at *site) usage() *usage {
 	if err != nil {
 		at.Fatal(err)
 	}
-	u := &usage{cpu: sum(families, "process_cpu_seconds_total"), memory: sum(families, "process_resident_memory_bytes"), requests: sum(families, "rest_client_requests_total")}
-	for _, sessions := range families["volcano_e2e_scheduling_latency_milliseconds"].GetMetric() {
-		u.session, u.sessions = sessions.GetHistogram().GetSampleSum(), float64(sessions.GetHistogram().GetSampleCount())
+	session, sessions := observed(families, "volcano_e2e_scheduling_latency_milliseconds", "")
+	open, _ := observed(families, "volcano_plugin_scheduling_latency_milliseconds", "OnSessionOpen")
+	actions, _ := observed(families, "volcano_action_scheduling_latency_milliseconds", "")
+	end, _ := observed(families, "volcano_plugin_scheduling_latency_milliseconds", "OnSessionClose")
+	return &usage{
+		cpu: sum(families, "process_cpu_seconds_total"), memory: sum(families, "process_resident_memory_bytes"), requests: sum(families, "rest_client_requests_total"),
+		sessions: sessions, phases: map[string]float64{"ms/session": session, "open-ms/session": open, "actions-ms/session": actions, "close-ms/session": end},
 	}
-	return u
+}
+
+// observed returns the sum and the number of the observations of a histogram, of all labels or of those with a certain value.
+func observed(families map[string]*dto.MetricFamily, name, value string) (sum, count float64) {
+	for _, metric := range families[name].GetMetric() {
+		if value == "" || slices.ContainsFunc(metric.GetLabel(), func(label *dto.LabelPair) bool { return label.GetValue() == value }) {
+			sum, count = sum+metric.GetHistogram().GetSampleSum(), count+float64(metric.GetHistogram().GetSampleCount())
+		}
+	}
+	return sum, count
 }
 
 // sum returns the sum of the values of a metric.
@@ -137,6 +152,8 @@ func (at *site) report(began time.Time, pods []placed, before *usage) {
 	at.ReportMetric(after.memory/1e6, "megabytes")
 	at.ReportMetric((after.requests-before.requests)/count, "requests/pod")
 	if sessions := after.sessions - before.sessions; sessions > 0 {
-		at.ReportMetric((after.session-before.session)/sessions, "ms/session")
+		for phase, took := range after.phases {
+			at.ReportMetric((took-before.phases[phase])/sessions, phase)
+		}
 	}
 }
