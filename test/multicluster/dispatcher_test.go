@@ -64,9 +64,10 @@ var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 
 	Context("when its view is late or wrong,", disturbedSpecs)
 
-	Context("when the Queue CRD has no spec.dra, it", queueCRDSpecs)
-
 	Context("when everything happens at once,", churnSpecs)
+
+	// The watches of queues end with the CRD, and those of the history too: what comes before needs them.
+	Context("when the Queue CRD has no spec.dra, it", queueCRDSpecs)
 
 	It("lets go of everything that is deleted", func(ctx context.Context) {
 		Eventually(func(g Gomega) {
