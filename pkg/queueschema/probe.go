@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/client/clientset/versioned/scheme"
 )
+
+// ProbePeriod is the time between two regular probes.
+const ProbePeriod = 15 * time.Second
 
 const (
 	// probeObject has spec.dra, and a field that no version of the CRD has. The API server refuses it when decoding it,

@@ -149,14 +149,6 @@ func (b *bindings) restore(snapshot *api.ClusterInfo, current func(*corev1.Pod) 
 	}
 }
 
-// since returns since when a pod is being bound.
-func (b *bindings) since(pod types.UID) (time.Time, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	found, binds := b.tasks[pod]
-	return found.since, binds
-}
-
 // bindAgain marks a pod in a job of a snapshot as being bound.
 func bindAgain(job *api.JobInfo, task *api.TaskInfo, node string) {
 	task.NodeName = node

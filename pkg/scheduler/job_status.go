@@ -54,12 +54,18 @@ func (b *bindings) begun(job *api.JobInfo, after time.Time) bool {
 			return false
 		}
 	}
-	for uid := range job.TaskStatusIndex[api.Binding] {
-		if since, binds := b.since(job.Tasks[uid].Pod.UID); !binds || since.Before(after) {
+	bound := job.TaskStatusIndex[api.Binding]
+	if len(bound) == 0 {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, task := range bound {
+		if known := b.tasks[task.Pod.UID]; known.since.Before(after) { // also one that is not known
 			return false
 		}
 	}
-	return len(job.TaskStatusIndex[api.Binding]) > 0
+	return true
 }
 
 // letIn has the jobs that were let in without a word to the API server, because their pods were being bound, each with the version of its PodGroup. They would

@@ -12,6 +12,7 @@ import (
 
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/devicequota/devicequota/pkg/allocation"
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
@@ -101,5 +102,5 @@ func (p *pace) placeable(pod *corev1.Pod) bool {
 
 // occupies reports whether a pod has resources of a node.
 func occupies(pod *corev1.Pod) bool {
-	return pod != nil && pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	return pod != nil && pod.Spec.NodeName != "" && !allocation.Finished(pod)
 }

@@ -50,7 +50,7 @@ func newPods(cache *schedulercache.SchedulerCache, pace *pace) (*pods, error) {
 	cache.Recorder = said
 	p := &pods{
 		SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}, letIn: letIn{jobs: map[api.JobID]string{}}, recorder: said,
-		queues: newQueueStatuses(func(queue *api.QueueInfo) error { return cache.StatusUpdater.UpdateQueueStatus(queue) }),
+		queues: newQueueStatuses(cache.UpdateQueueStatus),
 	}
 	if err := informer.Informer().SetTransform(p.notice); err != nil {
 		return nil, fmt.Errorf("notice what pods request as a whole: %w", err)

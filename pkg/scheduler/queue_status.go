@@ -25,16 +25,13 @@ type queueStatuses struct {
 	write func(*api.QueueInfo) error
 	work  workqueue.TypedDelayingInterface[api.QueueID]
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// latest has what to write of queues. It has an entry, maybe nil, for each queue that was written in the last second.
 	latest map[api.QueueID]*api.QueueInfo
-	// written says when each queue was written.
-	written map[api.QueueID]time.Time
 }
 
 func newQueueStatuses(write func(*api.QueueInfo) error) *queueStatuses {
-	return &queueStatuses{
-		write: write, work: workqueue.NewTypedDelayingQueue[api.QueueID](), latest: map[api.QueueID]*api.QueueInfo{}, written: map[api.QueueID]time.Time{},
-	}
+	return &queueStatuses{write: write, work: workqueue.NewTypedDelayingQueue[api.QueueID](), latest: map[api.QueueID]*api.QueueInfo{}}
 }
 
 // UpdateQueueStatus implements schedulercache.Cache. It does not wait for the API server. What cannot be written, because the queue has changed, differs
@@ -49,8 +46,10 @@ func (q *queueStatuses) ask(queue *api.QueueInfo) {
 	kept.Queue = queue.Queue.DeepCopy() // the next session changes the original
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if _, due := q.latest[queue.UID]; !due {
+		q.work.Add(queue.UID)
+	}
 	q.latest[queue.UID] = &kept
-	q.work.AddAfter(queue.UID, queueSpacing-time.Since(q.written[queue.UID]))
 }
 
 // run writes until ctx ends.
@@ -75,29 +74,23 @@ func (q *queueStatuses) writeNext() bool {
 		return true
 	}
 	if err := q.write(queue); err != nil {
-		q.mu.Lock()
-		delete(q.written, id)
-		q.mu.Unlock()
 		klog.V(3).InfoS("The status of a queue is not written, the next session tries again", "queue", queue.Name, "reason", err.Error())
+		q.work.Add(id)
+		return true
 	}
+	q.work.AddAfter(id, queueSpacing)
 	return true
 }
 
-// take returns what to write of a queue. It forgets when those queues were written for which that no longer matters.
+// take returns what to write of a queue. It forgets the queue if there is nothing.
 func (q *queueStatuses) take(id api.QueueID) *api.QueueInfo {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	queue, now := q.latest[id], time.Now()
-	delete(q.latest, id)
-	if queue != nil {
-		q.written[id] = now
-	}
-	if len(q.written) > 2*len(q.latest)+1024 {
-		for known, at := range q.written {
-			if now.Sub(at) > queueSpacing {
-				delete(q.written, known)
-			}
-		}
+	queue := q.latest[id]
+	if queue == nil {
+		delete(q.latest, id)
+	} else {
+		q.latest[id] = nil
 	}
 	return queue
 }

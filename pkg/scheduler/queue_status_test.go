@@ -63,16 +63,18 @@ func TestStatusOfQueues(t *testing.T) {
 // TestQueuesWithoutNewsAreForgotten tests that queues that come and go do not fill the memory.
 func TestQueuesWithoutNewsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueueStatuses(nil)
-		defer q.work.ShutDown()
+		q := newQueueStatuses(func(*api.QueueInfo) error { return nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		q.run(ctx)
 		for i := range 5000 {
-			queue := queueNamed(fmt.Sprint("queue-", i))
-			q.ask(queue)
-			q.take(queue.UID)
+			q.ask(queueNamed(fmt.Sprint("queue-", i)))
 			time.Sleep(10 * time.Millisecond)
 		}
-		if len(q.written) > 1200 {
-			t.Errorf("%d queues are kept", len(q.written))
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if len(q.latest) > 1200 {
+			t.Errorf("%d queues are kept", len(q.latest))
 		}
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/usage"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
@@ -181,7 +182,7 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.snapshot.RememberPayers()
 	p.placements.UnreserveUnbound()
 	p.forgetUnboundNodes()
-	p.keepPossibleNodes()
+	report.KeepPossibleNodes(ssn.Jobs, ssn.Nodes)
 	p.snapshot.ProtectQueues(ssn.Queues, ssn.TotalDeserved, ssn.TotalGuarantee)
 	p.cache.closeGang(ssn)
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)

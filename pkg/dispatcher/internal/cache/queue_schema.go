@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
-)
 
-// probeEvery is the time between two questions whether the API server serves spec.dra of queues.
-const probeEvery = 15 * time.Second
+	"github.com/devicequota/devicequota/pkg/queueschema"
+)
 
 // errNoDRA says why the quota of a queue without spec.dra is unknown.
 var errNoDRA = errors.New("the Queue CRD on Karmada's API server has no field spec.dra, so that quotas of devices may be hidden: apply config/crd/scheduling.volcano.sh_queues.yaml again")
@@ -58,7 +57,7 @@ func (c *Cache) LacksDRA() bool {
 
 // watchSchema asks until ctx ends whether the API server serves spec.dra of queues.
 func (c *Cache) watchSchema(ctx context.Context) {
-	poll := time.NewTicker(probeEvery)
+	poll := time.NewTicker(queueschema.ProbePeriod)
 	defer poll.Stop()
 	for {
 		c.probeSchema(ctx)
@@ -75,7 +74,7 @@ func (c *Cache) probeSchema(ctx context.Context) {
 	if c.clients.ServesDRA == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeEvery)
+	ctx, cancel := context.WithTimeout(ctx, queueschema.ProbePeriod)
 	defer cancel()
 	serves, err := c.clients.ServesDRA(ctx)
 	switch {

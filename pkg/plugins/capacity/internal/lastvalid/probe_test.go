@@ -8,6 +8,8 @@ import (
 	"time"
 
 	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/devicequota/devicequota/pkg/queueschema"
 )
 
 func TestProbesComeAtOnceAndEveryFifteenSecondsAndWhenASessionAsks(t *testing.T) {
@@ -25,7 +27,7 @@ func TestProbesComeAtOnceAndEveryFifteenSecondsAndWhenASessionAsks(t *testing.T)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.run(ctx)
 	<-probes // at once
-	clock.Step(probePeriod)
+	clock.Step(queueschema.ProbePeriod)
 	<-probes
 	clock.Step(probeSpacing)
 	f.ask()

@@ -9,11 +9,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/queueschema"
 )
 
 const (
-	// probePeriod is the time between two regular probes.
-	probePeriod = 15 * time.Second
 	// probeSpacing is the shortest time between two probes that sessions ask for.
 	probeSpacing = time.Second
 	// probeTimeout limits the time of one probe.
@@ -39,9 +38,9 @@ func (s *schema) servesSince(number int) bool { return s.serves() && s.served > 
 // lacks reports whether the API server does not serve spec.dra, as far as is known.
 func (s *schema) lacks() bool { return s.missing > s.served }
 
-// watchSchema probes until ctx ends: at once, every probePeriod, and when a session asks.
+// watchSchema probes until ctx ends: at once, every queueschema.ProbePeriod, and when a session asks.
 func (c *Cache) watchSchema(ctx context.Context) {
-	ticker := c.clock.NewTicker(probePeriod)
+	ticker := c.clock.NewTicker(queueschema.ProbePeriod)
 	defer ticker.Stop()
 	for {
 		began := c.clock.Now()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package capacity
+package report
 
 import (
 	"strings"
@@ -10,13 +10,13 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// keepPossibleNodes keeps the nodes that the conditions of waiting pods name. Volcano writes there to which node a pod of an incomplete gang could go, and tries
+// KeepPossibleNodes keeps the nodes that the conditions of waiting pods name. Volcano writes there to which node a pod of an incomplete gang could go, and tries
 // equal nodes, and HyperNodes, in random order. Each session would write the conditions of all pods of each gang that waits.
-func (p *plugin) keepPossibleNodes() {
-	for _, job := range p.session.Jobs {
+func KeepPossibleNodes(jobs map[api.JobID]*api.JobInfo, nodes map[string]*api.NodeInfo) {
+	for _, job := range jobs {
 		for _, status := range []api.TaskStatus{api.Pending, api.Allocated} {
 			for _, task := range job.TaskStatusIndex[status] {
-				keepPossibleNode(task, p.session.Nodes)
+				keepPossibleNode(task, nodes)
 			}
 		}
 	}

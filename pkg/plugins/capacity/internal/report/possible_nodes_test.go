@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package capacity
+package report
 
 import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 func TestAWaitingPodKeepsTheNodeThatItsConditionNames(t *testing.T) {
+	waiting := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}}
 	nodes := map[string]*api.NodeInfo{"n1": {Name: "n1"}, "n2": {Name: "n2"}}
 	undone := func(status api.TaskStatus) *api.TransactionContext {
 		return &api.TransactionContext{Status: status, NodeName: "n2"}
 	}
 	// message is what Volcano writes about a pod that got a node.
 	message := func(node string) string {
-		task := api.NewTaskInfo(newPod("p", "", nil))
+		task := api.NewTaskInfo(waiting)
 		task.LastTransaction = &api.TransactionContext{Status: api.Allocated, NodeName: node}
 		_, text, _ := (&api.JobInfo{Tasks: map[api.TaskID]*api.TaskInfo{task.UID: task}}).TaskSchedulingReason(task.UID)
 		return text
@@ -38,7 +40,7 @@ func TestAWaitingPodKeepsTheNodeThatItsConditionNames(t *testing.T) {
 		"a pod without a condition": {"", api.TransactionContext{Status: api.Pending}, undone(api.Allocated), "n2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			task := api.NewTaskInfo(newPod("p", "", nil))
+			task := api.NewTaskInfo(waiting.DeepCopy())
 			if c.told != "" {
 				task.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Message: c.told}}
 			}
