@@ -143,7 +143,7 @@ func (p *controlPlane) lead(tb testing.TB, arguments string) {
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	events := report.StartEvents(ctx, p.kube)
-	queues := report.StartQueueWriter(ctx, p.api.SchedulingV1beta1().Queues(), c.Queues(), metrics, c.LacksDRA)
+	queues := report.StartQueueWriter(ctx, p.api.SchedulingV1beta1().Queues(), c.Queues(), metrics, c.HidesDRA)
 	tb.Cleanup(func() {
 		cancel()
 		<-ended

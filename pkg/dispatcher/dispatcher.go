@@ -42,7 +42,7 @@ func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool)
 	}
 	events := report.StartEvents(ctx, d.clients.Kubernetes)
 	defer events.Shutdown()
-	queues := report.StartQueueWriter(ctx, d.clients.Queues.SchedulingV1beta1().Queues(), d.cache.Queues(), d.metrics, d.cache.LacksDRA)
+	queues := report.StartQueueWriter(ctx, d.clients.Queues.SchedulingV1beta1().Queues(), d.cache.Queues(), d.metrics, d.cache.HidesDRA)
 	defer queues.Shutdown()
 	leader := &leader{Dispatcher: d, memory: newMemory(), renewed: renewed, reporter: report.New(events, queues, d.metrics)}
 	leader.remains = &members.Remains{

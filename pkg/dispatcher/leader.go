@@ -40,6 +40,7 @@ func (d *leader) open(snapshot *framework.Snapshot) (*framework.Session, time.Ti
 
 // runCycle takes a snapshot, decides, and writes the decisions. It returns the latest time for the next cycle.
 func (d *leader) runCycle(ctx context.Context) time.Time {
+	d.cache.ConfirmQuotas(ctx)
 	began := time.Now()
 	if !d.renewed(MaxDecisionAge) {
 		klog.InfoS("A cycle of the dispatcher is left out, because its lease has not been renewed lately and another one may lead soon")

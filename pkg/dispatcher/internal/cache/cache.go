@@ -110,7 +110,7 @@ func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	c.bindings = karmada.Work().V1alpha2().ResourceBindings().Lister()
 	c.clusterInformer = karmada.Cluster().V1alpha1().Clusters()
 	queues.InformerFor(&schedulingv1beta1.Queue{}, func(client versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return queueschema.NewInformer(client, resync, c.queueSchema.untilServed)
+		return queueschema.NewInformer(client, resync, c.queueSchema.untilOutdated)
 	})
 	c.queues = queues.Scheduling().V1beta1().Queues().Lister()
 	c.priorityClasses = core.Scheduling().V1().PriorityClasses().Lister()

@@ -22,9 +22,8 @@ const catchUpPoll = 20 * time.Millisecond
 var bindingsResource = workv1alpha2.SchemeGroupVersion.WithResource("resourcebindings")
 
 // CatchUp returns when the cache shows every write to a binding or a queue that the API server accepted before the call. Informers may
-// lag behind, and a new leader must see the grants and the limits of the one before. It must also know whether it sees all limits.
+// lag behind, and a new leader must see the grants and the limits of the one before.
 func (c *Cache) CatchUp(ctx context.Context) error {
-	c.probeSchema(ctx)
 	list, err := c.clients.Metadata.Resource(bindingsResource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list ResourceBindings: %w", err)

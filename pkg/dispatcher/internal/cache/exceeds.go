@@ -140,19 +140,12 @@ func (c *Cache) begin(counter *needs.Counter, claims dra.ClaimReader) ([]*schedu
 		return nil, nil, err
 	}
 	limits := counter.Begin(needs.Inputs{Queues: queues, Classes: classes, Claims: claims})
-	if c.LacksDRA() {
-		hideLimits(queues, limits)
-	}
-	return queues, limits, nil
-}
-
-// hideLimits notes that the quotas of queues without spec.dra cannot be read.
-func hideLimits(queues []*schedulingv1beta1.Queue, limits map[string]framework.QueueLimits) {
 	for _, queue := range queues {
-		if queue.Spec.DRA == nil {
+		if hidden := c.HidesDRA(queue); hidden != nil && queue.Spec.DRA == nil {
 			l := limits[queue.Name]
-			l.Err = errors.Join(l.Err, errNoDRA)
+			l.Err = errors.Join(l.Err, hidden)
 			limits[queue.Name] = l
 		}
 	}
+	return queues, limits, nil
 }

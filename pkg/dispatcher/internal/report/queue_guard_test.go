@@ -34,15 +34,15 @@ func TestNoWriteDropsTheQuotaOfAQueue(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	for _, lacks := range []bool{true, false} {
-		f.lacksDRA = func() bool { return lacks }
+	for _, hidden := range []error{errors.New("the CRD lacks it"), nil} {
+		f.hidesDRA = func(*schedulingv1beta1.Queue) error { return hidden }
 		f.set(map[string]*queueReport{"with": cores(1), "without": cores(1)})
 		err := f.write(t.Context())
 		for _, queue := range []string{"with", "without"} {
 			err = errors.Join(err, f.patchUsage(t.Context(), queue, []byte(`{"metadata":{}}`)))
 		}
-		if want := map[bool]int{false: 4}[lacks]; writes != want || errors.Is(err, errNoDRA) != lacks {
-			t.Errorf("the field is missing: %t: got %d writes and error %v, want %d writes", lacks, writes, err, want)
+		if want := map[bool]int{true: 4}[hidden == nil]; writes != want || err != nil {
+			t.Errorf("hidden: %v: got %d writes and error %v, want %d writes", hidden, writes, err, want)
 		}
 	}
 }

@@ -25,8 +25,8 @@ type QueueWriter struct {
 	queues  client.QueueInterface
 	lister  listers.QueueLister
 	metrics *Metrics
-	// lacksDRA reports whether the API server does not serve spec.dra of queues.
-	lacksDRA func() bool
+	// hidesDRA returns an error if the API server may drop spec.dra of a queue with any write. The queue is not written then.
+	hidesDRA func(*schedulingv1beta1.Queue) error
 	usage    queueusage.Writer
 	workers  sync.WaitGroup
 
@@ -36,20 +36,17 @@ type QueueWriter struct {
 	written map[string]string
 }
 
-// errNoDRA stops a write that would make the API server drop spec.dra of a queue for ever.
-var errNoDRA = errors.New("the Queue CRD has no field spec.dra, so that any write of a queue would drop its quota of devices")
-
-// StartQueueWriter starts a writer that ends with ctx. It writes nothing while the API server lacks spec.dra of queues.
-func StartQueueWriter(ctx context.Context, queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics, lacksDRA func() bool) *QueueWriter {
+// StartQueueWriter starts a writer that ends with ctx.
+func StartQueueWriter(ctx context.Context, queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics, hidesDRA func(*schedulingv1beta1.Queue) error) *QueueWriter {
 	w := newQueueWriter(queues, lister, metrics)
-	w.lacksDRA = lacksDRA
+	w.hidesDRA = hidesDRA
 	w.workers.Go(func() { w.usage.Run(ctx) })
 	w.workers.Go(func() { queueusage.Repeat(ctx, "status", w.write) })
 	return w
 }
 
 func newQueueWriter(queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics) *QueueWriter {
-	w := &QueueWriter{queues: queues, lister: lister, metrics: metrics, lacksDRA: func() bool { return false }, written: map[string]string{}}
+	w := &QueueWriter{queues: queues, lister: lister, metrics: metrics, hidesDRA: func(*schedulingv1beta1.Queue) error { return nil }, written: map[string]string{}}
 	w.usage.Annotations = func(name string) (map[string]string, bool) {
 		queue, err := lister.Get(name)
 		if err != nil {
@@ -64,12 +61,9 @@ func newQueueWriter(queues client.QueueInterface, lister listers.QueueLister, me
 // patchUsage writes annotations of a queue. The patch has an empty spec.dra if the queue has the field. That changes nothing, and an API server that does not
 // know the field refuses it.
 func (w *QueueWriter) patchUsage(ctx context.Context, name string, patch []byte) error {
-	if w.lacksDRA() {
-		return errNoDRA
-	}
 	queue, err := w.lister.Get(name)
-	if err != nil {
-		return err
+	if err != nil || w.hidesDRA(queue) != nil {
+		return err // what is left out is tried again
 	}
 	body := map[string]any{}
 	if err := json.Unmarshal(patch, &body); err != nil {
@@ -108,9 +102,6 @@ func (w *QueueWriter) set(wanted map[string]*queueReport) {
 // write writes each changed status. If the API server refuses one queue, the others are still written. Any other error ends it,
 // because the next queue would fail, too.
 func (w *QueueWriter) write(ctx context.Context) error {
-	if w.lacksDRA() {
-		return errNoDRA
-	}
 	w.mu.Lock()
 	wanted := w.wanted
 	w.mu.Unlock()
@@ -143,7 +134,7 @@ func (w *QueueWriter) writeStatus(ctx context.Context, name string, report *queu
 		return err
 	}
 	status := report.status(&queue.Status)
-	if equality.Semantic.DeepEqual(status, queue.Status) || w.written[name] == queue.ResourceVersion {
+	if w.hidesDRA(queue) != nil || equality.Semantic.DeepEqual(status, queue.Status) || w.written[name] == queue.ResourceVersion {
 		return nil
 	}
 	changed := queue.DeepCopy()
