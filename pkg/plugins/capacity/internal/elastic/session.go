@@ -20,6 +20,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -105,10 +106,9 @@ func (s *Session) preemptors() (*util.PriorityQueue, map[api.QueueID]*util.Prior
 	return queues, jobs
 }
 
-// Asks reports whether a job asks for devices or counted cards, and may ask for the room of other pods. As in upstream, a job
-// with a network topology may not, because its pods may suit some nodes only together.
+// Asks reports whether a job asks for devices or counted cards, and may ask for the room of other pods.
 func (s *Session) Asks(job *api.JobInfo) bool {
-	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || job.ContainsNetworkTopology() || !s.Placements.AsksForDevices(job) {
+	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || !hypernodes.Known(s.Volcano, job) || !s.Placements.AsksForDevices(job) {
 		return false
 	}
 	valid := s.Volcano.JobValid(job)
@@ -135,7 +135,7 @@ func (s *Session) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 		s.Cache.turns[rule].awaits(s.Clock.Since(begun))
 		return
 	}
-	s.Nominations.Nominate(plan.Pods)
+	s.Nominations.Nominate(job, plan.Pods)
 	s.tellEvicted(rule, job, plan)
 }
 

@@ -50,6 +50,25 @@ func (a *preemptor) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	if known := a.roles[role]; known != nil {
 		return known
 	}
+	found := &places{}
+	for _, node := range a.suitableFor(role, task) {
+		if a.domain.Nodes == nil || a.domain.Nodes.Has(node.Name) {
+			found.nodes = append(found.nodes, node)
+		}
+	}
+	found.candidates = make([]candidate, len(found.nodes))
+	if a.roles == nil {
+		a.roles = map[string]*places{}
+	}
+	a.roles[role] = found
+	return found
+}
+
+// suitableFor returns the nodes that suit the pods of the task's role, by name.
+func (a *preemptor) suitableFor(role string, task *api.TaskInfo) []*api.NodeInfo {
+	if known, found := a.suitable[role]; found {
+		return known
+	}
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
 	suits := make([]bool, len(all))
 	a.spend(len(all))
@@ -58,19 +77,15 @@ func (a *preemptor) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 		suits[i] = InShard(a.Session, all[i]) && !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil
 	})
 	a.filtering = false
-	found := &places{}
+	var suitable []*api.NodeInfo
 	for i, node := range all {
 		if suits[i] {
-			found.nodes = append(found.nodes, node)
+			suitable = append(suitable, node)
 		}
 	}
-	slices.SortFunc(found.nodes, func(a, b *api.NodeInfo) int { return strings.Compare(a.Name, b.Name) })
-	found.candidates = make([]candidate, len(found.nodes))
-	if a.roles == nil {
-		a.roles = map[string]*places{}
-	}
-	a.roles[role] = found
-	return found
+	slices.SortFunc(suitable, func(a, b *api.NodeInfo) int { return strings.Compare(a.Name, b.Name) })
+	a.suitable[role] = suitable
+	return suitable
 }
 
 // cheapest returns the place with the cheapest candidate, -1 if all are inadmissible.

@@ -14,7 +14,9 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
+	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // Plan makes room for a job. Nothing has been sent to the API server yet.
@@ -58,9 +60,7 @@ func (p *Plan) Commit() {
 
 // Discard undoes a plan that is not to be carried out.
 func (p *Plan) Discard() {
-	for _, statement := range slices.Backward(p.statements) {
-		statement.Discard()
-	}
+	p.planning.discard()
 	p.planning.prepareAgain()
 }
 
@@ -77,20 +77,57 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		a = &preemptor{Solver: s, rule: rule, job: job, queue: queue, effort: s.maxEffort()}
 		s.jobs[rule][job.UID] = a
 	}
+	a.suitable = map[string][]*api.NodeInfo{}
 	for _, whole := range []bool{false, true} {
 		if whole && !s.WholeGangs {
 			break
 		}
-		a.whole, a.roles = whole, nil
+		a.whole = whole
 		a.findUnits()
-		if plan := a.plan(); plan != nil {
+		if plan := a.cheapestPlan(hypernodes.Domains(s.Session, job)); plan != nil {
 			return plan
 		}
 	}
 	return nil
 }
 
-func (a *preemptor) plan() *Plan {
+// cheapestPlan returns the plan in the domain whose victims are the cheapest, nil if there is none. All domains but one get the same effort.
+func (a *preemptor) cheapestPlan(domains []hypernodes.Domain) *Plan {
+	best, least := -1, victims.Cost{}
+	if len(domains) == 1 {
+		best = 0
+	} else {
+		all := a.effort
+		for i := range domains {
+			a.effort = all / len(domains)
+			plan := a.planIn(domains[i])
+			if plan == nil {
+				continue
+			}
+			if cost := plan.planning.cost(); best < 0 || cost.Compare(least) < 0 {
+				best, least = i, cost
+			}
+			plan.Discard()
+		}
+		a.effort = all
+	}
+	if best < 0 {
+		return nil
+	}
+	return a.planIn(domains[best])
+}
+
+// cost returns the cost of all victims.
+func (p *planning) cost() victims.Cost {
+	var all []int
+	for i := range p.steps {
+		all = append(all, p.steps[i].set...)
+	}
+	return victims.CostOf(p.costs, all)
+}
+
+func (a *preemptor) planIn(domain hypernodes.Domain) *Plan {
+	a.domain, a.roles = domain, nil
 	p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
 	if !p.placeAll() || !p.trim() {
 		p.discard()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 )
 
 // preemptor is a job that asks for room by one rule.
@@ -20,8 +21,11 @@ type preemptor struct {
 	// whole says that gangs may be evicted as a whole.
 	whole bool
 	units
-	// roles has the possible places for the pods of each role.
-	roles map[string]*places
+	// domain has the nodes that a plan may use.
+	domain hypernodes.Domain
+	// suitable has the nodes that suit the pods of each role, and roles those in the domain.
+	suitable map[string][]*api.NodeInfo
+	roles    map[string]*places
 	// effort is the remaining effort in number of pods. Each removal of a pod to see what becomes free counts, and each place under
 	// consideration.
 	effort int

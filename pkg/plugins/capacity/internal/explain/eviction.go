@@ -13,6 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
@@ -93,8 +94,8 @@ func (s *Session) whyNotAsking(job *api.JobInfo) string {
 	if missing := s.Checks.NotReady(); missing != nil {
 		return "Nobody is evicted before the scheduler knows everything: " + missing.Message()
 	}
-	if job.ContainsNetworkTopology() {
-		return "Nobody is evicted for a job with a network topology"
+	if !hypernodes.Known(s.Volcano, job) {
+		return "Nobody is evicted for a job whose groups of pods have network topologies, or whose network topology names a tier that no HyperNode has"
 	}
 	if valid := s.Volcano.JobValid(job); valid != nil && !valid.Pass {
 		return "Nobody is evicted for a job that cannot start: " + valid.Message

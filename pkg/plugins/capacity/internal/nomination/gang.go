@@ -38,11 +38,10 @@ func (g *gang) pipeline() bool {
 		g.tasks = append(g.tasks, task)
 		return true
 	})
-	if len(g.tasks) == 0 || !eviction.IsPipelined(g.Volcano, g.job) {
+	if len(g.tasks) == 0 || !eviction.IsPipelined(g.Volcano, g.job) || !g.keep(g.job, g.tasks) {
 		g.undo(g.statement)
 		return false
 	}
-	g.keep(g.tasks)
 	return true
 }
 
@@ -184,7 +183,7 @@ func (g *gang) maySearch() bool {
 }
 
 // freeNode returns a node where a pod can start now, nil if there is none. It prefers the nominated node. If the job
-// has few pods, it then tries nodes where nothing is kept, not even for other pods of the job.
+// has few pods, and no network topology, it then tries nodes where nothing is kept, not even for other pods of the job.
 func (g *gang) freeNode(task *api.TaskInfo) *api.NodeInfo {
 	if err := g.Volcano.PrePredicateFn(task); err != nil || !g.Volcano.Allocatable(g.Volcano.Queues[g.job.Queue], task) {
 		return nil
@@ -195,7 +194,7 @@ func (g *gang) freeNode(task *api.TaskInfo) *api.NodeInfo {
 	if node := g.Volcano.Nodes[g.Cache.nodeOf(task.Pod)]; node != nil && startable(node) {
 		return node
 	}
-	if len(g.tasks) > maxSearched || !g.maySearch() {
+	if len(g.tasks) > maxSearched || g.job.ContainsNetworkTopology() || !g.maySearch() {
 		return nil
 	}
 	nodes := slices.DeleteFunc(slices.Clone(g.Volcano.NodeList), func(node *api.NodeInfo) bool { return g.kept[node.Name] || !startable(node) })

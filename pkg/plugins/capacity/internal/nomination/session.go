@@ -19,6 +19,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/settings"
@@ -115,8 +116,8 @@ func (s *Session) nominated(job *api.JobInfo) []*api.TaskInfo {
 }
 
 // Nominate keeps the room of pods with evicted victims, in this session and the following sessions. The pods are pipelined to their nodes.
-func (s *Session) Nominate(pods []*api.TaskInfo) {
-	s.keep(pods)
+func (s *Session) Nominate(job *api.JobInfo, pods []*api.TaskInfo) {
+	s.keep(job, pods)
 	for _, task := range pods {
 		s.Cache.nodes[task.Pod.UID] = task.NodeName
 	}
@@ -125,17 +126,26 @@ func (s *Session) Nominate(pods []*api.TaskInfo) {
 // Await keeps room, in this session, for pods that wait for leaving pods, although no pod was evicted for them. In later sessions,
 // nothing is kept for them: the first pod gets the room.
 func (s *Session) Await(job *api.JobInfo, pods []*api.TaskInfo) {
-	s.keep(pods)
+	s.keep(job, pods)
 	for _, task := range pods {
 		task.EvictionOccurred = false // otherwise, Volcano writes the nominated node
 		s.Cache.expire(job, task, task.NodeName, s.Clock.Now(), s.Timeout)
 	}
 }
 
-func (s *Session) keep(pods []*api.TaskInfo) {
-	for _, task := range pods {
-		s.kept[task.NodeName] = true
+// keep keeps the nodes to which pods are pipelined. It keeps nothing, and returns false, if the pods of the job cannot be together there.
+func (s *Session) keep(job *api.JobInfo, pods []*api.TaskInfo) bool {
+	nodes := make([]string, len(pods))
+	for i, task := range pods {
+		nodes[i] = task.NodeName
 	}
+	if !hypernodes.Known(s.Volcano, job) || !hypernodes.Settle(s.Volcano, job, nodes) {
+		return false
+	}
+	for _, node := range nodes {
+		s.kept[node] = true
+	}
+	return true
 }
 
 // Refuse returns an error if a node would lack resources for the pods with evicted victims.

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// contested is a zone of racks whose eight devices two queues deserve in equal parts.
+type contested struct {
+	*racks
+	scene        *scene
+	ours, theirs string
+}
+
+func newContested(ctx context.Context) *contested {
+	r := racksOf(ctx, 2)
+	c := &contested{racks: r, scene: &scene{fixture: r.fixture, record: recordPods(r.namespace), asked: tally{}}}
+	c.ours, c.theirs = c.scene.oursAndTheirs(ctx, "root", 4, 4)
+	return c
+}
+
+// hold makes independent pods run on a node.
+func (c *contested) hold(ctx context.Context, queue, node string, n int, options ...podOption) {
+	GinkgoHelper()
+	c.scene.singles(ctx, node, queue, n, append(options, claiming("gpu"), c.scene.onNode(node))...)
+	Eventually(func() int { return c.scene.record.outcome().running[node] }).WithContext(ctx).Should(Equal(n), "running pods on node %s", node)
+}
+
+// expectEvicted checks, after some cycles, which pods have been evicted, by the node on which they ran.
+func (c *contested) expectEvicted(ctx context.Context, want tally) {
+	GinkgoHelper()
+	waitForCycles(ctx)
+	Expect(c.scene.record.evicted()).To(Equal(want), "evicted pods, by node: %s", c.scene.record.describe())
+	c.expectDevicesOnce(ctx)
+}
+
+var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, func() {
+	BeforeAll(withTopologies)
+
+	It("takes back devices of the one rack in which the victims are the cheapest", func(ctx context.Context) {
+		c := newContested(ctx)
+		low, high := c.scene.priorities(ctx)
+		c.hold(ctx, c.theirs, "a0", 2, ofPriority(high))
+		c.hold(ctx, c.theirs, "a1", 2, ofPriority(low))
+		c.hold(ctx, c.theirs, "b0", 2, ofPriority(low))
+		c.hold(ctx, c.theirs, "b1", 2, ofPriority(low))
+		c.gang(ctx, "gang", c.ours, 4, upToTier(1))
+		c.expectIn(ctx, "gang", tally{"b": 4})
+		c.expectEvicted(ctx, tally{"b0": 2, "b1": 2})
+		expectAllocated(ctx, c.ours, c.class+"/count", 4)
+		expectAllocated(ctx, c.theirs, c.class+"/count", 4)
+	})
+
+	It("takes back as few devices as one rack lacks, and waits for them there", func(ctx context.Context) {
+		c := newContested(ctx)
+		c.hold(ctx, c.theirs, "a0", 2, slowly)
+		c.hold(ctx, c.theirs, "a1", 2, slowly)
+		c.hold(ctx, c.theirs, "b1", 1, slowly)
+		c.gang(ctx, "gang", c.ours, 4, upToTier(1))
+		c.expectIn(ctx, "gang", tally{"b": 4})
+		c.expectEvicted(ctx, tally{"b1": 1})
+	})
+
+	It("takes back devices of several racks if its highest tier has them", func(ctx context.Context) {
+		c := newContested(ctx)
+		c.hold(ctx, c.theirs, "a0", 2)
+		c.hold(ctx, c.theirs, "a1", 1)
+		c.hold(ctx, c.theirs, "b0", 2)
+		c.hold(ctx, c.theirs, "b1", 2)
+		c.gang(ctx, "gang", c.ours, 4, upToTier(2)) // theirs may lose three, and one is free
+		c.expectRunning(ctx, "gang", 4)
+		waitForCycles(ctx)
+		Expect(c.scene.record.evicted().sum()).To(Equal(3), "evicted pods: %s", c.scene.record.describe())
+		expectAllocated(ctx, c.ours, c.class+"/count", 4)
+	})
+
+	It("evicts nobody if no rack can have all of it", func(ctx context.Context) {
+		c := newContested(ctx)
+		c.hold(ctx, c.theirs, "a0", 2)
+		c.hold(ctx, c.theirs, "a1", 2)
+		c.hold(ctx, c.theirs, "b0", 1)
+		c.patchNode(ctx, "b1", `{"spec":{"unschedulable":true}}`)
+		c.gang(ctx, "gang", c.ours, 3, upToTier(1)) // theirs may lose one
+		c.expectNone(ctx, "gang", 3)
+		c.expectEvicted(ctx, tally{})
+	})
+
+	It("takes back a device in the rack in which it runs already", func(ctx context.Context) {
+		c := newContested(ctx)
+		c.gang(ctx, "gang", c.ours, 3, upToTier(1))
+		c.expectRunning(ctx, "gang", 3)
+		rack := c.expectOneRack(ctx, "gang")
+		on := tally{}
+		for _, pod := range c.pods(ctx, "gang") {
+			on[pod.Spec.NodeName]++
+		}
+		with, other := rack+"0", map[string]string{"a": "b", "b": "a"}[rack]
+		if on[c.name(with)] == 2 {
+			with = rack + "1"
+		}
+		c.hold(ctx, c.theirs, other+"0", 2)
+		c.hold(ctx, c.theirs, other+"1", 2)
+		c.hold(ctx, c.theirs, with, 1)
+		grown := []byte(`[{"op": "replace", "path": "/spec/tasks/0/replicas", "value": 4}]`)
+		must(vc.BatchV1alpha1().Jobs(c.namespace).Patch(ctx, "gang", types.JSONPatchType, grown, metav1.PatchOptions{}))
+		c.expectIn(ctx, "gang", tally{rack: 4})
+		c.expectEvicted(ctx, tally{with: 1})
+	})
+
+	It("preempts pods of its queue in one rack", func(ctx context.Context) {
+		c := newContested(ctx)
+		low, high := c.scene.priorities(ctx)
+		c.hold(ctx, c.ours, "a0", 2, ofPriority(low))
+		c.hold(ctx, c.ours, "b0", 1, ofPriority(low))
+		c.hold(ctx, c.ours, "a1", 2, ofPriority(low))
+		c.hold(ctx, c.ours, "b1", 2, ofPriority(low))
+		c.start(ctx, gang("gang", c.ours, 4).fromTemplate("gpu").withPriority(high), upToTier(1))
+		c.expectIn(ctx, "gang", tally{"b": 4})
+		c.expectEvicted(ctx, tally{"b0": 1, "b1": 2})
+	})
+})
