@@ -84,7 +84,7 @@ func BenchmarkScheduler(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/plugins=%s", s, c.name), func(b *testing.B) {
 				var spent time.Duration
 				for range b.N {
-					spent += schedule(b, s, c.configuration(), c.register)
+					spent += schedule(b, s, s.with(c.configuration()), c.register)
 				}
 				b.ReportAllocs()
 				b.ReportMetric(spent.Seconds()*1000/float64(s.bound()*b.N), "cpu-ms/pod")
@@ -97,7 +97,7 @@ func BenchmarkScheduler(b *testing.B) {
 func BenchmarkIdleSession(b *testing.B) {
 	for _, s := range idleShapes {
 		for _, c := range contestants {
-			b.Run(fmt.Sprintf("%s/plugins=%s", s, c.name), func(b *testing.B) { idle(b, s, c.configuration(), c.register) })
+			b.Run(fmt.Sprintf("%s/plugins=%s", s, c.name), func(b *testing.B) { idle(b, s, s.with(c.configuration()), c.register) })
 		}
 	}
 }

@@ -28,6 +28,8 @@ type shape struct {
 	Levels int
 	// Limit is the number of devices that each queue may have, zero for more than there are.
 	Limit int
+	// Rack is the number of nodes of a HyperNode of tier 1. Eight of a tier are one of the next tier, up to tier 3. Jobs must each be in one HyperNode of at most Tier.
+	Rack, Tier int
 	// Reclaim says that the first queue has what runs, and that the second one deserves what its jobs ask for.
 	Reclaim bool
 }
@@ -45,6 +47,45 @@ func (s shape) Quota() int {
 
 // Claims reports whether pods have claims.
 func (s shape) Claims() bool { return s.Resource == "" }
+
+// hyperNode is one of some nodes, or of some HyperNodes of the tier below.
+type hyperNode struct {
+	Tier    int
+	Name    string
+	Kind    string
+	Members []string
+}
+
+// HyperNodes returns the HyperNodes of the cluster, none if jobs have no network topology.
+func (s shape) HyperNodes() (all []hyperNode) {
+	members, kind := s.Nodes, "Node"
+	for tier, size := 1, s.Rack; tier <= 3 && size > 0; tier, size = tier+1, 8 {
+		below := members
+		members = 0
+		for first := 0; first < below; first += size {
+			h := hyperNode{Tier: tier, Name: fmt.Sprintf("tier-%d-%d", tier, members), Kind: kind}
+			for m := first; m < min(first+size, below); m++ {
+				name := fmt.Sprintf("node-%d", m)
+				if tier > 1 {
+					name = fmt.Sprintf("tier-%d-%d", tier-1, m)
+				}
+				h.Members = append(h.Members, name)
+			}
+			all = append(all, h)
+			members++
+		}
+		kind = "HyperNode"
+	}
+	return all
+}
+
+// with returns a configuration of the scheduler with the plugin that the jobs need.
+func (s shape) with(configuration string) string {
+	if s.Rack == 0 {
+		return configuration
+	}
+	return withTopology(configuration)
+}
 
 // Plugin reports whether a device plugin serves the devices.
 func (s shape) Plugin() bool { return s.Resource == "nvidia.com/gpu" }
@@ -88,6 +129,9 @@ var shapes = []shape{
 	{Title: "a gang that reclaims", Nodes: 500, Devices: 8, Jobs: 1, Pods: 1, Queues: 2, Limit: 4000, Running: 4000, Reclaim: true},
 	{Title: "a gang that reclaims", Nodes: 500, Devices: 8, Jobs: 1, Pods: 2000, Queues: 2, Limit: 4000, Running: 4000, Reclaim: true},
 	{Title: "a gang that reclaims", Nodes: 500, Devices: 8, Jobs: 1, Pods: 4000, Queues: 2, Limit: 4000, Running: 4000, Reclaim: true},
+	{Title: "a gang in one of four zones", Nodes: 512, Devices: 8, Jobs: 1, Pods: 512, Queues: 1, Rack: 2, Tier: 3},
+	{Title: "a gang that reclaims one of four zones", Nodes: 512, Devices: 8, Jobs: 1, Pods: 512, Queues: 2, Limit: 4096, Running: 4096, Reclaim: true, Rack: 2, Tier: 3},
+	{Title: "a gang that reclaims one rack of 64 nodes", Nodes: 512, Devices: 8, Jobs: 1, Pods: 512, Queues: 2, Limit: 4096, Running: 4096, Reclaim: true, Rack: 64, Tier: 1},
 }
 
 // idleShapes are clusters in which nothing changes.
@@ -160,7 +204,13 @@ spec:
   nodeName: node-{{.}}
   pool: {name: node-{{.}}, generation: 1, resourceSliceCount: 1}
   devices: [{{range $i := $s.Devices}}{name: gpu-{{$i}}},{{end}}]
-{{- end}}{{end}}{{range $n := (div (add .Running (add .Devices -1)) .Devices)}}
+{{- end}}{{end}}{{range .HyperNodes}}
+---
+apiVersion: topology.volcano.sh/v1alpha1
+kind: HyperNode
+metadata: {name: {{.Name}}, uid: {{.Name}}}
+spec: {tier: {{.Tier}}, members: [{{$kind := .Kind}}{{range .Members}}{type: {{$kind}}, selector: {exactMatch: {name: {{.}}}}},{{end}}]}
+{{- end}}{{range $n := (div (add .Running (add .Devices -1)) .Devices)}}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
@@ -209,7 +259,7 @@ status:
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
 metadata: {name: job-{{$j}}, namespace: team, uid: job-{{$j}}}
-spec: {minMember: {{$s.Pods}}, queue: queue-{{if $s.Reclaim}}1{{else}}{{mod $j $s.Queues}}{{end}}}
+spec: {minMember: {{$s.Pods}}, queue: queue-{{if $s.Reclaim}}1{{else}}{{mod $j $s.Queues}}{{end}}{{with $s.Tier}}, networkTopology: {mode: hard, highestTierAllowed: {{.}}}{{end}}}
 {{- range $s.Pods}}
 ---
 apiVersion: v1

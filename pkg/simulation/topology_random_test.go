@@ -157,7 +157,7 @@ func (d *drawnRacks) podsOn(g drawnGang, nodes [][2]int, times int) (pods int) {
 // run returns what becomes of each gang, by name.
 func (d *drawnRacks) run(t *testing.T) map[string]Workload {
 	t.Helper()
-	out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, d.String()), Configuration: withTopology()}, nil)
+	out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, d.String()), Configuration: withTopology(sample())}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func TestAGangWithATopologyGetsDevicesInOneDomainOrNone(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRacks()
 			test.add(r)
-			out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, r.String()), Configuration: withTopology()}, nil)
+			out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, r.String()), Configuration: withTopology(sample())}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,6 +151,6 @@ func whatRuns(out *Outcome) (is outcomeOfGang) {
 }
 
 // withTopology is the sample configuration with Volcano's plugin for network topologies.
-func withTopology() string {
-	return strings.Replace(sample(), "  - name: binpack\n", "  - name: network-topology-aware\n  - name: binpack\n", 1)
+func withTopology(configuration string) string {
+	return strings.Replace(configuration, "  - name: binpack\n", "  - name: network-topology-aware\n  - name: binpack\n", 1)
 }

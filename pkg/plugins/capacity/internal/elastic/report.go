@@ -110,6 +110,8 @@ func (s *Session) CannotReclaim(job *api.JobInfo) (*report.CannotReclaim, evicti
 	switch {
 	case !found.Above:
 		cannot.Obstacle = report.NobodyHoldsMore
+	case found.Candidates > 0 && job.ContainsHardTopology():
+		cannot.Obstacle = report.NoHyperNodeWithVictims
 	case found.Candidates > 0:
 		cannot.Obstacle = report.NoNodeWithVictims
 	case found.Gangs+found.Budgets > 0:

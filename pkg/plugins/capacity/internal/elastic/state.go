@@ -37,10 +37,14 @@ func (s *Session) stateFor(job *api.JobInfo, never bool) uint64 {
 			}
 		}
 	}
+	hard, highest := job.IsHardTopologyMode()
 	return state + hash(h, struct {
 		priority, minimum int32
 		failed            int
-	}{job.Priority, job.MinAvailable, s.Nominations.Cache.Failures(job)})
+		hard              bool
+		highest           int
+		hyperNode         string
+	}{job.Priority, job.MinAvailable, s.Nominations.Cache.Failures(job), hard, highest, job.AllocatedHyperNode})
 }
 
 // stateOfCluster returns a hash of pods that do not wait, nodes, queues, devices, and PodDisruptionBudgets. It is computed once in a
@@ -67,7 +71,7 @@ func (s *Session) stateOfCluster() uint64 {
 	return s.clusterState
 }
 
-// stateOfNodes returns a hash of the capacity of nodes, used or not, and of devices. It is computed once in a session.
+// stateOfNodes returns a hash of the capacity of nodes, used or not, of devices, and of HyperNodes. It is computed once in a session.
 func (s *Session) stateOfNodes() uint64 {
 	if s.nodesState != 0 {
 		return s.nodesState
@@ -76,6 +80,11 @@ func (s *Session) stateOfNodes() uint64 {
 	var state uint64
 	for _, node := range s.Volcano.NodeList {
 		state += h.stateOfNode(node) + hash(h, [2]float64{node.Allocatable.MilliCPU, node.Allocatable.Memory})
+	}
+	for name, hyperNode := range s.Volcano.HyperNodes {
+		if hyperNode.HyperNode != nil { // Volcano adds one that has all nodes
+			state += hash(h, [2]string{name, hyperNode.HyperNode.ResourceVersion})
+		}
 	}
 	if s.Placements.Devices != nil {
 		if h.catalog != s.Placements.Devices.Catalog {

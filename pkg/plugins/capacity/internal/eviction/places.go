@@ -70,8 +70,14 @@ func (a *preemptor) suitableFor(role string, task *api.TaskInfo) []*api.NodeInfo
 		return known
 	}
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
+	if a.filters -= len(all); a.filters < 0 {
+		return nil
+	}
 	suits := make([]bool, len(all))
-	a.spend(len(all))
+	a.spent += len(all)
+	if a.domain.Nodes == nil {
+		a.effort -= len(all)
+	}
 	a.filtering = true // attempts look for devices
 	workqueue.ParallelizeUntil(context.Background(), filterWorkers, len(all), func(i int) {
 		suits[i] = InShard(a.Session, all[i]) && !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil

@@ -16,7 +16,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
-	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // Plan makes room for a job. Nothing has been sent to the API server yet.
@@ -27,6 +26,8 @@ type Plan struct {
 	Victims []Victim
 	// Pods are the pipelined pods.
 	Pods []*api.TaskInfo
+	// HyperNode has all pods of the job. It is empty if the job may use all nodes.
+	HyperNode string
 }
 
 // planning is a plan in progress.
@@ -77,7 +78,7 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		a = &preemptor{Solver: s, rule: rule, job: job, queue: queue, effort: s.maxEffort()}
 		s.jobs[rule][job.UID] = a
 	}
-	a.suitable = map[string][]*api.NodeInfo{}
+	a.suitable, a.filters, a.replays = map[string][]*api.NodeInfo{}, s.maxEffort(), maxReplays
 	for _, whole := range []bool{false, true} {
 		if whole && !s.WholeGangs {
 			break
@@ -91,41 +92,7 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 	return nil
 }
 
-// cheapestPlan returns the plan in the domain whose victims are the cheapest, nil if there is none. All domains but one get the same effort.
-func (a *preemptor) cheapestPlan(domains []hypernodes.Domain) *Plan {
-	best, least := -1, victims.Cost{}
-	if len(domains) == 1 {
-		best = 0
-	} else {
-		all := a.effort
-		for i := range domains {
-			a.effort = all / len(domains)
-			plan := a.planIn(domains[i])
-			if plan == nil {
-				continue
-			}
-			if cost := plan.planning.cost(); best < 0 || cost.Compare(least) < 0 {
-				best, least = i, cost
-			}
-			plan.Discard()
-		}
-		a.effort = all
-	}
-	if best < 0 {
-		return nil
-	}
-	return a.planIn(domains[best])
-}
-
-// cost returns the cost of all victims.
-func (p *planning) cost() victims.Cost {
-	var all []int
-	for i := range p.steps {
-		all = append(all, p.steps[i].set...)
-	}
-	return victims.CostOf(p.costs, all)
-}
-
+// planIn plans with the nodes of a domain. It returns nil, and changes nothing, if there is no plan.
 func (a *preemptor) planIn(domain hypernodes.Domain) *Plan {
 	a.domain, a.roles = domain, nil
 	p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
@@ -134,7 +101,7 @@ func (a *preemptor) planIn(domain hypernodes.Domain) *Plan {
 		p.prepareAgain()
 		return nil
 	}
-	plan := &Plan{planning: p}
+	plan := &Plan{planning: p, HyperNode: domain.Name}
 	for _, step := range p.steps {
 		plan.statements, plan.Pods = append(plan.statements, step.statement), append(plan.Pods, step.task)
 		plan.Victims = append(plan.Victims, step.victims...)

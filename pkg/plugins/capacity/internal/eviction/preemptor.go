@@ -29,6 +29,10 @@ type preemptor struct {
 	// effort is the remaining effort in number of pods. Each removal of a pod to see what becomes free counts, and each place under
 	// consideration.
 	effort int
+	// filters is the remaining number of nodes that may be filtered, for all domains.
+	filters int
+	// replays is the number of attempts to place pods on nodes when looking for victims that can stay.
+	replays int
 	// granted is the number of pods with places for which more effort was granted.
 	granted int
 	// version counts the changes of the plan. After a change, candidates are asked for again.

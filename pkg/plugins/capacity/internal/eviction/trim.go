@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
-// maxReplays is the maximum number of attempts to place pods on nodes when looking for victims that can stay.
+// maxReplays is the number of replays for a job.
 const maxReplays = 4096
 
 // trim lets victims stay that are not needed in the end. Each step needed its victims at first. Later steps may have made more
@@ -27,7 +27,7 @@ func (p *planning) trim() bool {
 		return true
 	}
 	slices.SortFunc(evicted, func(a, b int) int { return victims.CompareUnits(&p.costs[b], &p.costs[a]) })
-	tries := maxReplays / len(evicted)
+	tries := p.replays / len(evicted)
 	nodes := p.nodesToReplay(tries / len(p.steps))
 	if len(nodes) == 0 {
 		return true

@@ -128,9 +128,13 @@ func (s *Session) explainPlan(rule eviction.Rule, job *api.JobInfo) *v1alpha1.Ev
 		}
 		told.Victims = append(told.Victims, holder)
 	}
-	told.Message = fmt.Sprintf("<%d> pods would be evicted, so that <%d> pods of the job can start", len(plan.Victims), len(plan.Pods))
+	where := ""
+	if plan.HyperNode != "" {
+		where = fmt.Sprintf(" in HyperNode <%s>", plan.HyperNode)
+	}
+	told.Message = fmt.Sprintf("<%d> pods would be evicted, so that <%d> pods of the job can start%s", len(plan.Victims), len(plan.Pods), where)
 	if len(plan.Victims) == 0 {
-		told.Message = fmt.Sprintf("<%d> pods of the job can start as soon as others have left", len(plan.Pods))
+		told.Message = fmt.Sprintf("<%d> pods of the job can start%s as soon as others have left", len(plan.Pods), where)
 	}
 	return told
 }

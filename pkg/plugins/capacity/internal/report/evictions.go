@@ -158,6 +158,8 @@ const (
 	Protected
 	// NoNodeWithVictims says that evictions would not help, because no node has what the pod asks for.
 	NoNodeWithVictims
+	// NoHyperNodeWithVictims says the same of the HyperNodes that may have all pods of a job.
+	NoHyperNodeWithVictims
 )
 
 // CannotReclaim says that a queue does not get what it deserves.
@@ -190,6 +192,8 @@ func (c CannotReclaim) obstacle() string {
 		return "nothing may be taken from those who hold more than they deserve: see spec.reclaimable of their queues, and the annotation volcano.sh/preemptable of their pods"
 	case NoNodeWithVictims:
 		return "no node has what the pods ask for, even without the pods that may be evicted"
+	case NoHyperNodeWithVictims:
+		return "no HyperNode that the job may use has what all its pods ask for, even without the pods that may be evicted"
 	default:
 		return "the pods of those who hold more than they deserve are protected: " + c.protection()
 	}

@@ -136,6 +136,7 @@ func TestWhyReclaimersWait(t *testing.T) {
 			held + "nothing may be taken from those who hold more than they deserve: see spec.reclaimable of their queues, and the annotation volcano.sh/preemptable of their pods",
 		},
 		{because(NoNodeWithVictims), "CannotReclaim", held + "no node has what the pods ask for, even without the pods that may be evicted"},
+		{because(NoHyperNodeWithVictims), "CannotReclaim", held + "no HyperNode that the job may use has what all its pods ask for, even without the pods that may be evicted"},
 		{
 			protected, "CannotReclaim",
 			held + "the pods of those who hold more than they deserve are protected: <3> by the minimum of their jobs, <1> by PodDisruptionBudgets",

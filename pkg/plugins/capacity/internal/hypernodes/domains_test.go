@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hypernodes
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// racks is a session with a zone of the racks a and b. Each rack has two nodes: a0 and a1, b0 and b1.
+func racks() *framework.Session {
+	ssn := &framework.Session{
+		HyperNodesReadyToSchedule: true, HyperNodes: api.HyperNodeInfoMap{}, HyperNodeTierNameMap: api.HyperNodeTierNameMap{"rack": 1, "zone": 2},
+		RealNodesSet: map[string]sets.Set[string]{"a": sets.New("a0", "a1"), "b": sets.New("b0", "b1"), "zone": sets.New("a0", "a1", "b0", "b1")},
+	}
+	for name, tier := range map[string]int{"a": 1, "b": 1, "zone": 2} {
+		object := &topologyv1alpha1.HyperNode{}
+		object.Name, object.Spec.Tier = name, tier
+		ssn.HyperNodes[name] = api.NewHyperNodeInfo(object)
+	}
+	ssn.HyperNodes["a"].Parent, ssn.HyperNodes["b"].Parent = "zone", "zone"
+	return ssn
+}
+
+func jobWith(topology *scheduling.NetworkTopologySpec) *api.JobInfo {
+	return &api.JobInfo{
+		PodGroup: &api.PodGroup{PodGroup: scheduling.PodGroup{Spec: scheduling.PodGroupSpec{NetworkTopology: topology}}},
+		SubJobs:  map[api.SubJobID]*api.SubJobInfo{"default": {}},
+	}
+}
+
+func TestDomains(t *testing.T) {
+	hard := func(tier *int, name string) *scheduling.NetworkTopologySpec {
+		return &scheduling.NetworkTopologySpec{Mode: scheduling.HardNetworkTopologyMode, HighestTierAllowed: tier, HighestTierName: name}
+	}
+	for name, test := range map[string]struct {
+		topology *scheduling.NetworkTopologySpec
+		used     string
+		want     string
+	}{
+		"no topology":                          {nil, "", "all"},
+		"a soft one":                           {&scheduling.NetworkTopologySpec{Mode: scheduling.SoftNetworkTopologyMode, HighestTierAllowed: ptr.To(1)}, "", "all"},
+		"one without a tier":                   {hard(nil, ""), "", "all"},
+		"one rack":                             {hard(ptr.To(1), ""), "", "a b"},
+		"the zone":                             {hard(ptr.To(2), ""), "", "a b zone"},
+		"one rack by name":                     {hard(nil, "rack"), "", "a b"},
+		"a name that no tier has":              {hard(nil, "row"), "", "unknown"},
+		"a tier below all":                     {hard(ptr.To(0), ""), "", ""},
+		"one rack, and pods run in one":        {hard(ptr.To(1), ""), "b", "b"},
+		"the zone, and pods run in a rack":     {hard(ptr.To(2), ""), "b", "b zone"},
+		"one rack, and pods run in both racks": {hard(ptr.To(1), ""), "zone", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ssn, job := racks(), jobWith(test.topology)
+			job.AllocatedHyperNode = test.used
+			if got := namesOf(ssn, job); got != test.want {
+				t.Errorf("got the domains %q, want %q", got, test.want)
+			}
+		})
+	}
+	ssn := racks()
+	ssn.HyperNodesReadyToSchedule = false
+	if Known(ssn, jobWith(hard(ptr.To(1), ""))) || !Known(ssn, jobWith(nil)) {
+		t.Error("while HyperNodes are being read, only jobs without a topology have known domains")
+	}
+	parts := jobWith(hard(ptr.To(2), ""))
+	parts.PodGroup.Spec.SubGroupPolicy = []scheduling.SubGroupPolicySpec{{NetworkTopology: hard(ptr.To(1), "")}}
+	if Known(racks(), parts) {
+		t.Error("groups with topologies of their own have no known domains")
+	}
+}
+
+func namesOf(ssn *framework.Session, job *api.JobInfo) string {
+	if !Known(ssn, job) {
+		return "unknown"
+	}
+	var names []string
+	for _, domain := range Domains(ssn, job) {
+		if domain.Nodes == nil {
+			return "all"
+		}
+		names = append(names, domain.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestSettle(t *testing.T) {
+	highest := &scheduling.NetworkTopologySpec{Mode: scheduling.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(1)}
+	for name, test := range map[string]struct {
+		topology *scheduling.NetworkTopologySpec
+		nodes    []string
+		fits     bool
+		want     string
+	}{
+		"a rack has all nodes":       {highest, []string{"b0", "b1", "b0"}, true, "b"},
+		"no rack has all nodes":      {highest, []string{"a0", "b1"}, false, ""},
+		"a job without topology":     {nil, []string{"a0", "b1"}, true, ""},
+		"a node of no HyperNode":     {highest, []string{"c0"}, false, ""},
+		"the smallest that has them": {&scheduling.NetworkTopologySpec{Mode: scheduling.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(2)}, []string{"a1"}, true, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := jobWith(test.topology)
+			if got := Settle(racks(), job, test.nodes); got != test.fits || job.AllocatedHyperNode != test.want || job.SubJobs["default"].AllocatedHyperNode != test.want {
+				t.Errorf("got %t, HyperNode %q of the job and %q of its pods; want %t, %q", got, job.AllocatedHyperNode, job.SubJobs["default"].AllocatedHyperNode, test.fits, test.want)
+			}
+		})
+	}
+}

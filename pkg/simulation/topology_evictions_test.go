@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// borrowed is a random zone of racks with two nodes each. Pods of queue theirs hold some of the devices, and a gang of queue ours takes back what it deserves.
+type borrowed struct {
+	drawnRacks
+	// held has the devices of each node that theirs holds. drawnRacks.free has the others, as large ones.
+	held []int
+	// deserved is what ours deserves, and spare what theirs holds above its own.
+	deserved, spare int
+}
+
+func drawBorrowed(random *rand.Rand) *borrowed {
+	b := &borrowed{}
+	g := drawnGang{name: "gang", pods: 1 + random.IntN(7), tier: 1 + random.IntN(2)}
+	b.gangs = []drawnGang{g}
+	racks, used, total := 2+random.IntN(2), 0, 0
+	for n := range 2 * racks {
+		devices := 1 + random.IntN(3)
+		held := max(random.IntN(devices+1), random.IntN(devices+1))
+		b.node(n, devices, held)
+		used, total = used+held, total+devices
+	}
+	var names []string
+	for n := range racks {
+		names = append(names, fmt.Sprintf("{type: HyperNode, selector: {exactMatch: {name: rack-%d}}}", n))
+		b.add(`{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: rack-%d, uid: rack-%[1]d}, spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: node-%d}}}, {type: Node, selector: {exactMatch: {name: node-%d}}}]}}`, n, 2*n, 2*n+1)
+	}
+	b.add(`{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: zone, uid: zone}, spec: {tier: 2, members: [%s]}}`, strings.Join(names, ", "))
+	b.deserved = random.IntN(total + 1)
+	b.spare = max(0, used-(total-b.deserved))
+	b.queues(total)
+	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: %d, queue: ours, networkTopology: {mode: hard, highestTierAllowed: %d}}}`, g.pods, g.tier)
+	for p := range g.pods {
+		b.pod("gang", p, "", aClaim)
+	}
+	return b
+}
+
+func (b *borrowed) queues(total int) {
+	b.add(`{apiVersion: v1, kind: Namespace, metadata: {name: team}}`)
+	b.add(`{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}}`)
+	b.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: one, namespace: team}, spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, count: 1}}]}}}}`)
+	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: root, uid: root}, spec: {weight: 1}}`)
+	for name, deserved := range map[string]int{"ours": b.deserved, "theirs": total - b.deserved} {
+		b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: %s, uid: %[1]s}, spec: {weight: 1, parent: root, dra: {deserved: {gpu: {count: %d}}}}}`, name, deserved)
+	}
+}
+
+// node adds a node. An independent pod of theirs runs on each held device.
+func (b *borrowed) node(n, devices, held int) {
+	amounts := `{cpu: "64", memory: 64Gi, pods: "110"}`
+	b.add(`{apiVersion: v1, kind: Node, metadata: {name: node-%d, uid: node-%[1]d, labels: {kubernetes.io/hostname: node-%[1]d}}, status: {capacity: %[2]s, allocatable: %[2]s, conditions: [{type: Ready, status: "True"}]}}`, n, amounts)
+	var all []string
+	for i := range devices {
+		all = append(all, fmt.Sprintf("{name: gpu-%d}", i))
+	}
+	b.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: node-%d-gpus, uid: slice-%[1]d}, spec: {driver: gpu.example.com, nodeName: node-%[1]d, pool: {name: node-%[1]d, generation: 1, resourceSliceCount: 1}, devices: [%s]}}`, n, strings.Join(all, ", "))
+	for device := range held {
+		group := fmt.Sprintf("theirs-%d-%d", n, device)
+		b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: %s, namespace: team, uid: %[1]s}, spec: {minMember: 1, queue: theirs}, status: {phase: Running}}`, group)
+		b.runs(group, 0, n, device)
+	}
+	b.held, b.free = append(b.held, held), append(b.free, [2]int{devices - held, 0})
+}
+
+// evictions returns the least number of pods to evict so that the gang starts, and whether it may start.
+func (b *borrowed) evictions() (least int, starts bool) {
+	g := b.gangs[0]
+	size := 2
+	if g.tier == 2 {
+		size = len(b.held)
+	}
+	for from := 0; from < len(b.held); from += size {
+		free, held := 0, 0
+		for n := from; n < from+size; n++ {
+			free, held = free+b.free[n][0], held+b.held[n]
+		}
+		needed := max(0, g.pods-free)
+		mayTake := needed == 0 || needed <= min(b.spare, held) && g.pods <= b.deserved
+		if mayTake && (!starts || needed < least) {
+			least, starts = needed, true
+		}
+	}
+	return least, starts
+}
+
+func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
+	evicting, waiting := 0, 0
+	for seed := range uint64(40) {
+		b := drawBorrowed(rand.New(rand.NewPCG(seed, 3)))
+		outcome := b.run(t)
+		gone, want := 0, 0
+		for _, w := range outcome {
+			gone += len(w.Evicted)
+		}
+		least, starts := b.evictions()
+		if starts {
+			want = b.gangs[0].pods
+		}
+		if is := outcome["gang"]; len(is.Pods) != want || gone != least {
+			t.Errorf("seed %d: %d pods of %+v run and %d are evicted, want %d and %d: free %v, held %v, deserved %d, spare %d: %+v", seed, len(is.Pods), b.gangs[0], gone, want, least, b.free, b.held, b.deserved, b.spare, is)
+		}
+		if err := b.together(outcome["gang"]); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		switch {
+		case !starts:
+			waiting++
+		case least > 0:
+			evicting++
+		}
+	}
+	if evicting < 8 || waiting < 8 {
+		t.Errorf("%d gangs take something back, and %d wait: these are no interesting cases", evicting, waiting)
+	}
+}
+
+// together returns an error if the pods of a gang are in two racks although they must be in one.
+func (b *borrowed) together(w Workload) error {
+	racks := map[string]bool{}
+	for _, pod := range w.Pods {
+		var node int
+		if _, err := fmt.Sscanf(pod.Node, "node-%d", &node); err != nil {
+			return err
+		}
+		racks[fmt.Sprint("rack-", node/2)] = true
+	}
+	if b.gangs[0].tier == 1 && len(racks) > 1 {
+		return fmt.Errorf("the gang is in %v", racks)
+	}
+	return nil
+}
