@@ -18,6 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
+	visibilityv1alpha1 "github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/visibility/client"
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
@@ -170,6 +172,17 @@ func (r *racks) expectQuiet(ctx context.Context, name string) {
 		before = written()
 		g.Expect(before).To(Equal(earlier), "pods of job %s", name)
 	}).WithContext(ctx).Should(Succeed())
+}
+
+// expectTopologyCheck waits until the explanation of a job has a check of its network topology with a message.
+func (r *racks) expectTopologyCheck(ctx context.Context, name, message string) {
+	GinkgoHelper()
+	see := must(client.New(controlPlane.Config()))
+	Eventually(func(g Gomega) []visibilityv1alpha1.Check {
+		told, err := see.Explain(ctx, "jobs", r.namespace, name)
+		g.Expect(err).NotTo(HaveOccurred())
+		return told.Checks
+	}).WithContext(ctx).Should(ContainElement(visibilityv1alpha1.Check{Name: "NetworkTopology", Result: visibilityv1alpha1.Failed, Message: message}))
 }
 
 // heldBy returns the devices in the claims that were made for the pods of a job.

@@ -32,6 +32,7 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		r.gang(ctx, "rack", team, 5, upToTier(1))
 		r.expectNone(ctx, "rack", 5)
 		r.expectPodWarnings(ctx, "rack", 1, "InsufficientDevices", "No HyperNode that the job may use has enough free devices of "+r.class+" on suitable nodes")
+		r.expectTopologyCheck(ctx, "rack", "As nodes and quotas are now, no HyperNode that the job may use can have more than <4> of its <5> waiting pods, and <"+r.name("a")+"> is the first that can")
 		r.gang(ctx, "zone", team, 8, upToTier(2))
 		r.deleteJob(ctx, "rack") // what it was admitted with counts until then
 		r.expectIn(ctx, "zone", tally{"a": 4, "b": 4})

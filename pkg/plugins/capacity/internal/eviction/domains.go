@@ -3,6 +3,10 @@
 package eviction
 
 import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/victims"
 )
@@ -44,6 +48,28 @@ func (a *preemptor) inShares(domains []hypernodes.Domain, try func(i int)) {
 		try(i)
 	}
 	a.effort, a.replays = all, replays
+}
+
+// Nearest returns the domain that could have the most waiting pods of a job as nodes and quotas are now, without evictions, and their number. It returns false
+// if the job may use all nodes.
+func (s *Solver) Nearest(job *api.JobInfo) (name string, pods int, found bool) {
+	domains := hypernodes.Domains(s.Session, job)
+	a := s.preemptorFor(Preempt, job)
+	if a == nil || slices.ContainsFunc(domains, func(d hypernodes.Domain) bool { return d.Nodes == nil }) {
+		return "", 0, false
+	}
+	a.begin()
+	a.inShares(domains, func(i int) {
+		a.domain, a.roles = domains[i], nil
+		p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
+		p.placeInOrder(p.waiting(func(task *api.TaskInfo) bool { return !task.SchGated }))
+		if len(p.steps) > pods {
+			name, pods = domains[i].Name, len(p.steps)
+		}
+		p.discard()
+		p.prepareAgain()
+	})
+	return name, pods, true
 }
 
 // cost returns the cost of all victims.

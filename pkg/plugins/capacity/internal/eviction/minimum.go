@@ -17,7 +17,7 @@ const maxOrders = 4
 // placeAll places as many pods as possible. It reports whether the job then has its minimum, within its rights. If not, pods
 // may have taken the only places of other pods that need more: then those other pods go first.
 func (p *planning) placeAll() bool {
-	tasks := p.waiting()
+	tasks := p.waiting(MayAsk)
 	for range maxOrders {
 		reached, late := p.placeInOrder(tasks)
 		if reached || late == nil || p.effort <= 0 {
@@ -30,11 +30,11 @@ func (p *planning) placeAll() bool {
 	return false
 }
 
-// waiting returns the pods that ask, in the order of the session.
-func (p *planning) waiting() []*api.TaskInfo {
+// waiting returns the waiting pods that may have places, in the order of the session.
+func (p *planning) waiting(may func(*api.TaskInfo) bool) []*api.TaskInfo {
 	queue := util.NewPriorityQueue(p.Session.TaskOrderFn)
 	for _, task := range p.job.TaskStatusIndex[api.Pending] {
-		if MayAsk(task) {
+		if may(task) {
 			queue.Push(task)
 		}
 	}

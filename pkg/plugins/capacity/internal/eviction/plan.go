@@ -71,14 +71,12 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 	s.budgets.recount()
 	a := s.jobs[rule][job.UID]
 	if a == nil {
-		queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))
-		if !found {
+		if a = s.preemptorFor(rule, job); a == nil {
 			return nil
 		}
-		a = &preemptor{Solver: s, rule: rule, job: job, queue: queue, effort: s.maxEffort()}
 		s.jobs[rule][job.UID] = a
 	}
-	a.suitable, a.filters, a.replays = map[string][]*api.NodeInfo{}, s.maxEffort(), maxReplays
+	a.begin()
 	for _, whole := range []bool{false, true} {
 		if whole && !s.WholeGangs {
 			break

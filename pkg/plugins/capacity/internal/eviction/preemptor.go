@@ -62,6 +62,20 @@ func (s *Solver) maxEffort() int {
 	return maxEffort + effortOfNode*len(s.Session.NodeList) + effortOfOther*s.others
 }
 
+// preemptorFor returns a job that asks by a rule, nil if its queue is not known.
+func (s *Solver) preemptorFor(rule Rule, job *api.JobInfo) *preemptor {
+	queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))
+	if !found {
+		return nil
+	}
+	return &preemptor{Solver: s, rule: rule, job: job, queue: queue, effort: s.maxEffort()}
+}
+
+// begin forgets which nodes suit the pods.
+func (a *preemptor) begin() {
+	a.suitable, a.filters, a.replays = map[string][]*api.NodeInfo{}, a.maxEffort(), maxReplays
+}
+
 // spend notes spent effort.
 func (a *preemptor) spend(effort int) {
 	a.effort -= effort

@@ -12,6 +12,7 @@ import (
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
@@ -32,6 +33,7 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	told.Pods = s.explainPods(job)
 	cause, task := s.Report.WhyJob(job.UID)
 	if !job.IsPending() {
+		s.checkTopology(&checks, job)
 		checks.Add(GangCheck, Gang(job))
 	}
 	if cause == nil && len(told.Pods) > 0 {
@@ -45,6 +47,22 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	s.tellOthers(told, job, task, cause)
 	told.Supplies = s.suppliesFor(job, task)
 	return told
+}
+
+// checkTopology checks whether some HyperNode could have all waiting pods of a job with a hard network topology.
+func (s *Session) checkTopology(checks *Checks, job *api.JobInfo) {
+	if !hypernodes.Known(s.Volcano, job) {
+		return
+	}
+	waiting := len(job.TaskStatusIndex[api.Pending])
+	nearest, pods, topology := s.Elastic.Solver().Nearest(job)
+	switch {
+	case !topology:
+	case pods < waiting:
+		checks.Add(TopologyCheck, apart{nearest, pods, waiting})
+	default:
+		checks.Add(TopologyCheck, nil)
+	}
 }
 
 // causeOf returns the reason of most pods that is not only that of other pods of the gang.

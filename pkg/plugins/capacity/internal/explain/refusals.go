@@ -98,6 +98,23 @@ func (g gangIncomplete) Message() string {
 	return fmt.Sprintf("The job starts only with <%d> pods together, and only <%d> of them have a place", g.minimum, g.ready)
 }
 
+// apart refuses to start a job whose pods no HyperNode can have together.
+type apart struct {
+	nearest       string
+	pods, waiting int
+}
+
+// Reason implements report.Refusal.
+func (apart) Reason() string { return refusals.UnschedulableReason }
+
+// Message implements report.Refusal.
+func (a apart) Message() string {
+	if a.pods == 0 {
+		return fmt.Sprintf("As nodes and quotas are now, no HyperNode that the job may use can have any of its <%d> waiting pods", a.waiting)
+	}
+	return fmt.Sprintf("As nodes and quotas are now, no HyperNode that the job may use can have more than <%d> of its <%d> waiting pods, and <%s> is the first that can", a.pods, a.waiting, a.nearest)
+}
+
 // Names of checks besides those that the plugin makes of each pod and each job.
 const (
 	GatesCheck    = "SchedulingGates"
@@ -105,6 +122,7 @@ const (
 	QueueCheck    = "Queue"
 	NodesCheck    = "Nodes"
 	GangCheck     = "Gang"
+	TopologyCheck = "NetworkTopology"
 	SessionCheck  = "Session"
 )
 
