@@ -29,6 +29,9 @@ const (
 	DeviceQuotaRequired = "deviceQuotaRequired"
 	// ReclaimGangs allows to evict a gang that cannot lose a pod as a whole.
 	ReclaimGangs = "reclaimGangs"
+	// GangEvictions plans evictions for each job as a whole, not only for jobs with devices and cards. The actions gangpreempt and gangreclaim of Volcano 1.15 do
+	// so, too.
+	GangEvictions = "gangEvictions"
 	// ReservationTimeout is for how long what was freed by evictions is kept for the pods that it was freed for.
 	ReservationTimeout = "reservationTimeout"
 	// BindingTimeout is how long devices with binding conditions have to get ready. Kube-scheduler 1.35 has the same name for it.
@@ -79,6 +82,7 @@ type Settings struct {
 	DeviceAccounting       string
 	DeviceQuotaRequired    bool
 	ReclaimGangs           bool
+	GangEvictions          bool
 	ReservationTimeout     time.Duration
 	BindingTimeout         time.Duration
 	NodeOrderWeight        float64
@@ -132,6 +136,7 @@ func (s *Settings) arguments() []argument {
 		into(DeviceAccounting, &s.DeviceAccounting, readAccounting),
 		into(DeviceQuotaRequired, &s.DeviceQuotaRequired, readBool),
 		into(ReclaimGangs, &s.ReclaimGangs, readBool),
+		into(GangEvictions, &s.GangEvictions, readBool),
 		into(ReservationTimeout, &s.ReservationTimeout, readTimeout),
 		into(BindingTimeout, &s.BindingTimeout, readTimeout),
 		into(NodeOrderWeight, &s.NodeOrderWeight, readNumber),

@@ -9,12 +9,12 @@ import (
 
 func TestAnInvalidArgumentIsLeftOutAndNamed(t *testing.T) {
 	s, invalid := Read(Name, map[string]any{
-		CardQuotaRequired: "true", DeviceAccounting: "Matching", BindingTimeout: "-1s", NodeOrderWeight: "1", CardResourceNames: []any{1}, ReclaimGangs: true,
+		CardQuotaRequired: "true", DeviceAccounting: "Matching", BindingTimeout: "-1s", NodeOrderWeight: "1", CardResourceNames: []any{1}, ReclaimGangs: true, GangEvictions: true,
 	})
 	if len(invalid) != 5 || s.CardQuotaRequired || s.DeviceAccounting != AccountRequested || s.BindingTimeout != DefaultBindingTimeout || s.NodeOrderWeight != 1 || s.CardResources != nil {
 		t.Errorf("%+v, invalid: %+v", s, invalid)
 	}
-	if !s.ReclaimGangs {
+	if !s.ReclaimGangs || !s.GangEvictions {
 		t.Error("the valid argument beside them is left out, too")
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/types"
-
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // contested is a zone of racks whose eight devices two queues deserve in equal parts.
@@ -125,5 +125,45 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		c.start(ctx, gang("gang", c.ours, 4).fromTemplate("gpu").withPriority(high), upToTier(1))
 		c.expectIn(ctx, "gang", tally{"b": 4})
 		c.expectEvicted(ctx, tally{"b0": 1, "b1": 2})
+	})
+})
+
+// With gangEvictions, the rules hold for jobs without devices.
+var _ = Describe("A gang of pods without devices", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func(ctx context.Context) { useTopologies(ctx, "gangEvictions: true") })
+
+	newContested := func(ctx context.Context, ours, theirs string) *contested {
+		r := newRacks(ctx, func(f *fixture, node string) { f.node(ctx, node) })
+		c := &contested{racks: r, scene: &scene{fixture: r.fixture, record: recordPods(r.namespace), asked: tally{}}}
+		c.ours = c.newQueue(ctx, "ours", "root", deservesResources(ours, "1Ti"))
+		c.theirs = c.newQueue(ctx, "theirs", "root", deservesResources(theirs, "1Ti"))
+		return c
+	}
+	hold := func(ctx context.Context, c *contested, node string, n int, options ...podOption) {
+		GinkgoHelper()
+		c.scene.singles(ctx, node, c.theirs, n, append(options, requests(corev1.ResourceCPU, "32"), c.scene.onNode(node))...)
+		Eventually(func() int { return c.scene.record.outcome().running[node] }).WithContext(ctx).Should(Equal(n), "running pods on node %s", node)
+	}
+
+	It("takes back the cores of one rack", func(ctx context.Context) {
+		c := newContested(ctx, "128", "128")
+		low, high := c.scene.priorities(ctx)
+		hold(ctx, c, "a0", 2, ofPriority(low))
+		hold(ctx, c, "a1", 2, ofPriority(high))
+		hold(ctx, c, "b0", 2, ofPriority(low))
+		hold(ctx, c, "b1", 2, ofPriority(low))
+		c.start(ctx, gang("gang", c.ours, 4).fromTemplate(""), ofCPU("32"), upToTier(1))
+		c.expectIn(ctx, "gang", tally{"b": 4})
+		c.expectEvicted(ctx, tally{"b0": 2, "b1": 2})
+	})
+
+	It("takes nothing back if it cannot start", func(ctx context.Context) {
+		c := newContested(ctx, "128", "192")
+		for _, node := range []string{"a0", "a1", "b0", "b1"} {
+			hold(ctx, c, node, 2)
+		}
+		c.start(ctx, gang("gang", c.ours, 3).fromTemplate(""), ofCPU("32"), upToTier(2)) // theirs may lose two
+		c.expectNone(ctx, "gang", 3)
+		c.expectEvicted(ctx, tally{})
 	})
 })

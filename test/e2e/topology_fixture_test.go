@@ -24,10 +24,17 @@ import (
 )
 
 // withTopologies makes the scheduler use Volcano's plugin for network topologies in the specs of a container.
-func withTopologies(ctx context.Context) {
+func withTopologies(ctx context.Context) { useTopologies(ctx, "") }
+
+// useTopologies does so with an argument of the plugin capacity.
+func useTopologies(ctx context.Context, argument string) {
 	conf := string(must(os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))))
 	with := strings.Replace(conf, "  - name: binpack\n", "  - name: network-topology-aware\n  - name: binpack\n", 1)
 	Expect(with).NotTo(Equal(conf), "the configuration has the plugin binpack")
+	if argument != "" {
+		Expect(capacityArgument.FindAllString(with, -1)).To(HaveLen(1))
+		with = capacityArgument.ReplaceAllString(with, "$0\n      "+argument)
+	}
 	path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
 	Expect(os.WriteFile(path, []byte(with), 0o600)).To(Succeed())
 	Expect(controlPlane.UseScheduler(ctx, cluster.Ours, path)).To(Succeed())

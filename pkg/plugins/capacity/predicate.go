@@ -29,7 +29,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	}
 	if p.searches != nil {
 		switch {
-		case p.placements.AsksForDevices(job):
+		case p.placements.EvictsTogether(job):
 			return elastic.ErrElsewhere
 		case !p.searches.May(task):
 			return elastic.ErrSearched

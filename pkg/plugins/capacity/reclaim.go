@@ -21,7 +21,7 @@ import (
 // Upstream's action calls it before prePredicate, so also for jobs that this plugin decides about.
 func (p *plugin) preemptive(obj, candidate any) bool {
 	info, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
-	if job := p.jobOf(task); p.searches != nil && job != nil && p.placements.AsksForDevices(job) {
+	if job := p.jobOf(task); p.searches != nil && job != nil && p.placements.EvictsTogether(job) {
 		return false
 	}
 	queue, refusal := p.snapshot.Queue(info)

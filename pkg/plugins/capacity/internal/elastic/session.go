@@ -72,7 +72,7 @@ func (s *Session) Scope() placement.Scope {
 	}
 }
 
-// EvictFor makes room for jobs that ask for devices or for counted cards, in the order of queues and jobs.
+// EvictFor makes room for jobs for which evictions are planned as a whole, in the order of queues and jobs.
 func (s *Session) EvictFor(rule eviction.Rule) {
 	s.clusterState = 0
 	s.Cache.turns[rule].begin(s.Clock.Now())
@@ -106,9 +106,9 @@ func (s *Session) preemptors() (*util.PriorityQueue, map[api.QueueID]*util.Prior
 	return queues, jobs
 }
 
-// Asks reports whether a job asks for devices or counted cards, and may ask for the room of other pods.
+// Asks reports whether evictions for a job are planned as a whole, and the job may ask for the room of other pods.
 func (s *Session) Asks(job *api.JobInfo) bool {
-	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || !hypernodes.Known(s.Volcano, job) || !s.Placements.AsksForDevices(job) {
+	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || !hypernodes.Known(s.Volcano, job) || !s.Placements.EvictsTogether(job) {
 		return false
 	}
 	valid := s.Volcano.JobValid(job)

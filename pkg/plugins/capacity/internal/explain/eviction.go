@@ -88,7 +88,7 @@ func (s *Session) whyNoVictims(job *api.JobInfo) string {
 
 // whyNotAsking says why a job does not ask for the room of other pods. It is empty if the job asks.
 func (s *Session) whyNotAsking(job *api.JobInfo) string {
-	if !s.Placements.AsksForDevices(job) {
+	if !s.Placements.EvictsTogether(job) {
 		return "The job asks for no devices and no limited cards: Volcano's own actions decide whether others are evicted for it"
 	}
 	if missing := s.Checks.NotReady(); missing != nil {

@@ -88,7 +88,7 @@ func (s *Session) nominatedJobs() []*api.JobInfo {
 	known.forget(s.Volcano.Jobs, s.Clock.Now())
 	var jobs []*api.JobInfo
 	for _, job := range s.Volcano.Jobs {
-		if job.IsPending() || job.PodGroup == nil || len(s.nominated(job)) == 0 || !s.Placements.AsksForDevices(job) {
+		if job.IsPending() || job.PodGroup == nil || len(s.nominated(job)) == 0 || !s.Placements.EvictsTogether(job) {
 			continue
 		}
 		for _, task := range s.nominated(job) {

@@ -29,6 +29,8 @@ type Session struct {
 	Cards    *cards.Session
 	// Devices is nil if the scheduler does not allocate devices.
 	Devices *devices.Session
+	// GangEvictions says that evictions are planned for each job as a whole.
+	GangEvictions bool
 	// Outdated has the nodes that list an extended resource that no class offers any more. It is nil if there are none.
 	Outdated map[string]bool
 
@@ -58,8 +60,12 @@ func (s *Session) Filtered(each func(*api.TaskInfo)) {
 	}
 }
 
-// AsksForDevices reports whether some pod of a job asks for devices, or for cards that its queue limits or deserves.
-func (s *Session) AsksForDevices(job *api.JobInfo) bool {
+// EvictsTogether reports whether evictions for a job are planned for the job as a whole. They are if some pod asks for devices, or for cards that its queue
+// limits or deserves.
+func (s *Session) EvictsTogether(job *api.JobInfo) bool {
+	if s.GangEvictions {
+		return true
+	}
 	asks, known := s.asks[job.UID]
 	if known {
 		return asks
