@@ -25,6 +25,7 @@ func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		name := cmp.Or(task.Name, fmt.Sprintf("%s%d", batchv1alpha1.DefaultTaskSpec, i))
+		t.Tasks = append(t.Tasks, name)
 		pods := &task.Template
 		if pods.Spec.SchedulerName == "" && job.Spec.SchedulerName != "" {
 			pods = pods.DeepCopy()

@@ -41,6 +41,8 @@ func TestAnotherObjectOfABinding(t *testing.T) {
 		{name: "waits for room if the old one has ended while its growth was held", old: newBinding(granting, on("m1", 2), completed, held(growing), dispatching),
 			asked: newBinding(granting, on("m1", 2), completed, held(growing), dispatching, again(2)),
 			want:  newBinding(granting, completed, again(2), returned, held(`{"reason":"Returning","queue":"research","dispatching":true,"ended":true}`), dispatching)},
+		{name: "waits for room like any other if the old one is a Volcano Job", old: newBinding(granting, on("m1", 2), volcanoJob), asked: newBinding(granting, on("m1", 2), volcanoJob, again(2)),
+			want: newBinding(granting, volcanoJob, again(2), returned, held(`{"reason":"Returning","queue":"research"}`))},
 		{name: "does not take the place of one of another kind that runs", old: newBinding(granting, on("m1", 2), volcanoJob), asked: newBinding(granting, on("m1", 2), batchJob, again(2)),
 			message: "ResourceBinding team/web-deployment is still that of a Job in batch.volcano.sh/v1alpha1, which runs in clusters: delete the binding first"},
 		{name: "nor of one that leaves its clusters", old: newBinding(granting, held(returning), volcanoJob), asked: newBinding(granting, held(returning), batchJob, again(2)),
