@@ -38,7 +38,7 @@ const replacedFor = 65 * time.Second
 // were counted. The webhook refuses that as soon as it knows of the grant.
 func (c *cycle) replaced(w *framework.Workload) bool {
 	grant := w.State.Grant
-	return grant != nil && w.State.Hold == nil && !w.State.Finished && w.Err == nil && c.Now.Sub(grant.Decided.Time) < replacedFor &&
+	return grant != nil && (w.State.Hold == nil || w.Grows()) && !w.State.Finished && w.Err == nil && c.Now.Sub(grant.Decided.Time) < replacedFor &&
 		slices.ContainsFunc(w.Needs.Given, w.State.Replaced) && c.grows(w)
 }
 

@@ -95,7 +95,7 @@ func (w *world) report(key string) {
 		}
 		item := workv1alpha2.AggregatedStatusItem{ClusterName: clusterOf(work), Applied: true}
 		if w.content[string(work.UID)].ended {
-			item.Status = &runtime.RawExtension{Raw: []byte(`{"state":{"phase":"Completed"}}`)}
+			item.Status = &runtime.RawExtension{Raw: []byte(completed)}
 		}
 		rb.Status.AggregatedStatus = append(rb.Status.AggregatedStatus, item)
 	}

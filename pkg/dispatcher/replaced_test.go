@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
@@ -20,20 +21,24 @@ func TestClaimsThatAreReplacedDuringAGrantGiveNothingMore(t *testing.T) {
 		given, now string
 		decided    time.Duration
 		cores      int64
+		hold       *binding.Hold
 		want       string
 	}{
-		"other devices, and more":                  {note("a", "1"), note("a", "8"), time.Second, 8, "runs TakenBack *"},
-		"other devices, and not more":              {note("a", "1"), note("a", "8"), time.Second, 4, "runs  *"},
-		"the same devices":                         {note("a", "1"), note("a", "1"), time.Second, 8, "runs GrantExceeded *"},
-		"another claim template":                   {note("a", "1"), note("b", "8"), time.Second, 8, "runs  *"},
-		"long ago, while there was no webhook":     {note("a", "1"), note("a", "8"), time.Hour, 8, "runs  *"},
-		"it is not known what the one before gave": {note("a", ""), note("a", "8"), time.Second, 8, "runs  *"},
+		"other devices, and more":                  {note("a", "1"), note("a", "8"), time.Second, 8, nil, "runs TakenBack *"},
+		"more, and its user makes it grow":         {note("a", "1"), note("a", "8"), time.Second, 8, &binding.Hold{Reason: binding.Growing, Dispatching: true}, "runs TakenBack *"},
+		"more, and it is taken back already":       {note("a", "1"), note("a", "8"), time.Second, 8, &binding.Hold{Reason: binding.Returning}, ""},
+		"other devices, and not more":              {note("a", "1"), note("a", "8"), time.Second, 4, nil, "runs  *"},
+		"the same devices":                         {note("a", "1"), note("a", "1"), time.Second, 8, nil, "runs GrantExceeded *"},
+		"another claim template":                   {note("a", "1"), note("b", "8"), time.Second, 8, nil, "runs  *"},
+		"long ago, while there was no webhook":     {note("a", "1"), note("a", "8"), time.Hour, 8, nil, "runs  *"},
+		"it is not known what the one before gave": {note("a", ""), note("a", "8"), time.Second, 8, nil, "runs  *"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, "")
 			f.queue("team", "root", 4)
 			f.running("runs", "team", 4, func(w *framework.Workload) {
 				w.Needs = needing(f.cores(tc.cores))
+				w.State.Hold = tc.hold
 				w.State.Grant.Given, w.Needs.Given = []string{tc.given}, []string{tc.now}
 				w.State.Grant.Decided = metav1.NewTime(noon.Add(-tc.decided))
 			})

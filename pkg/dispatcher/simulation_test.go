@@ -144,8 +144,7 @@ func (w *world) step() {
 		if work := w.pick(works); work != "" && strings.HasSuffix(work, "-job") {
 			o := w.store[works][work]
 			if told := w.content[string(o.GetUID())]; o.GetDeletionTimestamp() == nil && told.replicas() > 0 {
-				told.ended, told.has.replicas, told.former = true, 0, nil
-				w.note("%s ended", work)
+				w.endJob(work)
 			}
 		}
 	case n < 153:

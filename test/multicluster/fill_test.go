@@ -153,6 +153,23 @@ var fillScenarios = []scenario{
 		},
 	},
 	{
+		name: "a Volcano Job that asks to be deleted after its end stays in its member, and runs once",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			ends := volcanoJobOf(workload{name: "ends", queue: team, pods: 2, in: east, runFor: briefly})
+			ends.Spec.TTLSecondsAfterFinished = ptr.To[int32](0)
+			_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, ends, metav1.CreateOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.expectNotified(ctx, volcanoJobs, "ends", "Finished")
+			sent, err := members[east].vc.BatchV1alpha1().Jobs(f.namespace).Get(ctx, "ends", metav1.GetOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.Expect(sent.Spec.TTLSecondsAfterFinished).To(BeNil())
+			f.volcanoJob(ctx, workload{name: "next", queue: team, pods: 2})
+			f.expectRunning(ctx, "next", 2)
+			f.expectReleased(ctx, "ends", "next")
+		},
+	},
+	{
 		name: "short jobs follow each other, each released once",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2")))

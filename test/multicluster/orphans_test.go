@@ -81,6 +81,25 @@ var orphanScenarios = []scenario{
 		},
 	},
 	{
+		name: "a Volcano Job does not run beside the tasks of one of its name that was deleted without its binding",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 2})
+			f.expectRunning(ctx, "train", 2)
+			f.orphan(ctx, "volcano jobs", "train")
+			job := volcanoJobOf(workload{name: "train", queue: team, pods: 2})
+			job.Spec.Tasks[0].Name = "other"
+			_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.Eventually(func() (names []string) {
+				for _, pod := range f.allPods(ctx, "train") {
+					names = append(names, pod.Name)
+				}
+				return names
+			}).WithContext(ctx).Should(ConsistOf("train-other-0", "train-other-1"))
+		},
+	},
+	{
 		name: "a Job that has ended, and is deleted without its binding and created again, waits for room",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2")))

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -57,6 +58,24 @@ func outageSpecs() {
 		Expect(multicluster.Reconnect(ctx, west)).To(Succeed())
 		f.expectRunningIn(ctx, east, "next", 2)
 		f.expectReleased(ctx, "ends", "next")
+	})
+
+	It("does not charge a job that has ended there when Karmada moves it", func(ctx context.Context) {
+		f := newFixture(ctx)
+		f.propagateAll(ctx)
+		team := f.queue(ctx, "team", "root", capable(cores("2")))
+		f.volcanoJob(ctx, workload{name: "ended", queue: team, pods: 2, in: west, runFor: briefly})
+		f.expectNotified(ctx, volcanoJobs, "ended", "Finished")
+		Expect(multicluster.Disconnect(ctx, west)).To(Succeed())
+		DeferCleanup(multicluster.Reconnect, west)
+		moves := `{"spec":{"clusters":[{"name":"east"}],"gracefulEvictionTasks":[{"fromCluster":"west","reason":"TaintUntolerated","producer":"TaintManager"}]}}`
+		_, err := karmada.WorkV1alpha2().ResourceBindings(f.namespace).Patch(ctx, "ended-job", types.MergePatchType, []byte(moves), metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		f.volcanoJob(ctx, workload{name: "next", queue: team, pods: 2, in: east})
+		f.expectRunningIn(ctx, east, "next", 2)
+		f.Expect(f.existing(ctx, volcanoJobs, "ended").Annotations).To(HaveKeyWithValue("volcano.sh/hold", ContainSubstring("Returning")))
+		Expect(multicluster.Reconnect(ctx, west)).To(Succeed())
+		f.expectNotified(ctx, volcanoJobs, "ended", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 4, 2))
 	})
 }
 

@@ -168,6 +168,25 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		}
 	})
 
+	It("know whose objects there are: users cannot let Karmada write the labels that say so when it moves them", func(ctx context.Context) {
+		f, walk := newGuardedWalk(ctx)
+		failover := func(of, label string) write {
+			w := f.creating(fmt.Sprintf(`{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: forged}, spec: {propagateDeps: true, resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}],
+				failover: {%s: {purgeMode: Directly, statePreservation: {rules: [{aliasLabelName: %s, jsonPath: "{.replicas}"}]}}}}}`, of, label))
+			w.create = strings.Replace(w.create, "application: {", "application: {decisionConditions: {tolerationSeconds: 1}, ", 1)
+			w.resource.Resource = "propagationpolicies"
+			return w
+		}
+		for _, of := range []string{"application", "cluster"} {
+			for _, label := range []string{"scheduling.volcano.sh/queue-name", "resourcebinding.karmada.io/permanent-id", "pod-template-hash"} {
+				w := failover(of, label)
+				Eventually(func() error { return walk.try(ctx, writer, w) }).WithContext(ctx).Should(MatchError(ContainSubstring("may not let Karmada write labels")), label)
+				Expect(walk.try(ctx, karmadas, w)).To(Succeed(), label)
+			}
+			Expect(walk.try(ctx, writer, failover(of, "example.com/checkpoint"))).To(Succeed(), of)
+		}
+	})
+
 	It("know how many replicas there are: users cannot say that Karmada propagates their autoscalers", func(ctx context.Context) {
 		f, walk := newGuardedWalk(ctx)
 		scaling := func(name, labels string) write {

@@ -109,6 +109,17 @@ var settleScenarios = []scenario{
 		},
 	},
 	{
+		name: "a Volcano Job keeps its tasks, whose pods its member would keep beside those of others",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 2})
+			f.expectRunning(ctx, "train", 2)
+			patch := `[{"op":"replace","path":"/spec/tasks/0/name","value":"other"}]`
+			_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Patch(ctx, "train", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+			f.Expect(err).To(MatchError(ContainSubstring("Job " + f.namespace + "/train would keep the pods of task main beside those of other tasks")))
+		},
+	},
+	{
 		name: "a Volcano Job is charged what its pods were made with, whatever its template says later",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2")))

@@ -31,6 +31,9 @@ func StatusIn(work *workv1alpha1.Work) []byte {
 	return nil
 }
 
+// isKept reports whether Karmada keeps a Work.
+func isKept(work *workv1alpha1.Work) bool { return work.DeletionTimestamp == nil }
+
 // end says how the workload has ended in all of its clusters, and reports whether it has. A cluster that it is leaving, or that
 // has not reported, may still run it. A status that cannot be read does not count as an end.
 func end(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) (string, bool) {
@@ -46,7 +49,8 @@ func end(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alp
 		}
 	}
 	for _, work := range works {
-		if ends[ClusterOf(work)] == "" {
+		// Karmada may still show in the binding how a former one has ended.
+		if _, finished, _ := workload.Finished(kind, StatusIn(work)); !finished || ends[ClusterOf(work)] == "" {
 			return "", false
 		}
 	}

@@ -27,6 +27,8 @@ type Hold struct {
 	Dispatching bool `json:"dispatching,omitempty"`
 	// Ends says that pods of the workload may still end, so that the change waits for them whether there is room or not.
 	Ends bool `json:"ends,omitempty"`
+	// Ended says that a workload whose grant is taken back had ended everywhere, so that its queue is not charged while it leaves its clusters.
+	Ended bool `json:"ended,omitempty"`
 	// PlacementOnly says that only the placement waits: clusters see the workload, which needs no more in each of them.
 	PlacementOnly bool `json:"placementOnly,omitempty"`
 	// Unnoted says that clusters may have pods that name a claim or claim template that the grant does not note.

@@ -32,6 +32,9 @@ func Read(rb *workv1alpha2.ResourceBinding, works []*workv1alpha1.Work) State {
 	clusters := Clusters(rb)
 	s.MayRun = !suspended || len(clusters) > 0 || len(works) > 0
 	s.Ended, s.Finished = end(rb, clusters, works)
+	if s.Hold != nil && s.Hold.Reason == Returning && s.Hold.Ended && !slices.ContainsFunc(works, isKept) {
+		s.Finished = true
+	}
 	s.readPlacement(rb, clusters, works)
 	return s
 }

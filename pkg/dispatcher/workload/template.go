@@ -27,6 +27,8 @@ type Template struct {
 	Group string
 	// Pods has the pods that one cluster runs if it gets the whole object. It is empty for a PodGroup.
 	Pods []PodSet
+	// Tasks has the names of the tasks of a Volcano Job, also if there are no Pods because of an error.
+	Tasks []string
 	// Reserve is the minimum of a PodGroup. Its pods use it. It is nil for other kinds.
 	Reserve corev1.ResourceList
 	// CardRequest is the annotation volcano.sh/card.request of a PodGroup, empty if it has none.

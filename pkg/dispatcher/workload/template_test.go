@@ -211,9 +211,6 @@ func TestOfReadsVolcanosKinds(t *testing.T) {
 			{Event: busv1alpha1.PodFailedEvent, Action: busv1alpha1.AbortJobAction}, {Event: busv1alpha1.PodEvictedEvent, Action: busv1alpha1.ResumeJobAction}}, Tasks: []batchv1alpha1.TaskSpec{resuming}}),
 			want: "Job volcano", wantErr: "spec.policies[1].action is ResumeJob, so that the job may go on without room after it was aborted: use RestartJob\n" +
 				"spec.tasks[0].policies[0].action is ResumeJob, so that the job may go on without room after it was aborted: use RestartJob"},
-		{name: "a Job that its cluster deletes", object: volcanoJob(meta(), batchv1alpha1.JobSpec{TTLSecondsAfterFinished: n(0), Tasks: []batchv1alpha1.TaskSpec{task("a", 1, nil)}}),
-			want: "Job volcano", wantErr: "spec.ttlSecondsAfterFinished makes Volcano delete the job in its cluster, where Karmada creates it again, so that it runs again: " +
-				"remove the field, and delete the job here"},
 		{name: "a PodGroup has a reserve", object: &schedulingv1beta1.PodGroup{ObjectMeta: meta(`annotation:volcano.sh/card.request={"A":1}`), Spec: schedulingv1beta1.PodGroupSpec{
 			Queue: "q", PriorityClassName: "high", MinMember: 3, MinResources: &corev1.ResourceList{"cpu": resource.MustParse("4")}}}, want: `PodGroup queue=q class=high cards={"A":1} volcano reserve=cpu:4`},
 		{name: "a negative reserve", object: &schedulingv1beta1.PodGroup{ObjectMeta: meta(), Spec: schedulingv1beta1.PodGroupSpec{MinMember: -1, MinResources: &corev1.ResourceList{"cpu": resource.MustParse("-4")}}},

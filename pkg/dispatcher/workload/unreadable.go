@@ -27,7 +27,7 @@ func Unreadable(object metav1.Object) error {
 }
 
 // Tolerant returns a decoder that accepts Volcano Jobs and PodGroups with values that fit only the schema and not the Go types, such as
-// the quantity "1e1.5". It keeps the metadata, the queue, and the PriorityClass of the object. Otherwise, one object would make all
+// the quantity "1e1.5". It keeps the metadata, the queue, the PriorityClass, and the names of the tasks of the object. Otherwise, one object would make all
 // others of its kind unreadable.
 func Tolerant(decoder runtime.Decoder) runtime.Decoder { return tolerant{decoder} }
 
@@ -92,6 +92,9 @@ func (d tolerant) metadata(data []byte, kind *schema.GroupVersionKind, into runt
 		Spec            struct {
 			Queue             string `json:"queue,omitempty"`
 			PriorityClassName string `json:"priorityClassName,omitempty"`
+			Tasks             []struct {
+				Name string `json:"name,omitempty"`
+			} `json:"tasks,omitempty"`
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(data, &read); err != nil {

@@ -25,6 +25,7 @@ func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		name := cmp.Or(task.Name, fmt.Sprintf("%s%d", batchv1alpha1.DefaultTaskSpec, i))
+		t.Tasks = append(t.Tasks, name)
 		pods := &task.Template
 		if pods.Spec.SchedulerName == "" && job.Spec.SchedulerName != "" {
 			pods = pods.DeepCopy()
@@ -34,7 +35,7 @@ func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 	}
 	t.Overlaps = len(t.Pods) > 1
 	t.describe(job)
-	if err := errors.Join(checkTasks(job), checkPolicies(job), checkTimeToLive(job)); err != nil {
+	if err := errors.Join(checkTasks(job), checkPolicies(job)); err != nil {
 		return t, err
 	}
 	for i, minimum := range demand.MinimumPods(withDefaults(job), func(string) int32 { return 0 }) {
@@ -83,15 +84,6 @@ func checkPolicies(job *batchv1alpha1.Job) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// checkTimeToLive returns an error if the member deletes the job after its end. Karmada would create it there again, and it would run again, without room.
-func checkTimeToLive(job *batchv1alpha1.Job) error {
-	if job.Spec.TTLSecondsAfterFinished == nil {
-		return nil
-	}
-	return errors.New("spec.ttlSecondsAfterFinished makes Volcano delete the job in its cluster, where Karmada creates it again, so that it runs again: " +
-		"remove the field, and delete the job here")
 }
 
 // withDefaults returns a job with the minimums that Volcano's webhook sets in the member cluster. The job must have passed

@@ -26,16 +26,16 @@ func runsAgain(old, rb *workv1alpha2.ResourceBinding) bool {
 	return binding.Read(old, nil).Finished && !binding.Read(&next, nil).Finished
 }
 
-// endGrant takes back the grant of an ended workload. The workload waits when it has left its clusters. Evictions are dropped,
-// because there is nothing left to wait for.
+// endGrant takes back the grant of a workload that has ended, or that another one takes the place of. The workload waits when it has left its clusters. Evictions are dropped,
+// because nothing else is to run in its place.
 func endGrant(old, rb *workv1alpha2.ResourceBinding) {
 	h := binding.Hold{KeepScheduling: rb.Spec.SchedulingSuspended()}
 	if held := holdOf(rb); held != nil { // its suspensions must be lifted some day
 		h = binding.Hold{KeepScheduling: held.KeepScheduling, Dispatching: held.Dispatching}
 	}
 	h.Reason = binding.Returning
-	if grant := binding.Read(old, nil).Grant; grant != nil {
-		h.Queue = grant.Queue
+	if state := binding.Read(old, nil); state.Grant != nil {
+		h.Queue, h.Ended = state.Grant.Queue, state.Finished && len(left(old, state.Grant)) == 0
 	}
 	rb.Spec.Clusters, rb.Spec.GracefulEvictionTasks = nil, nil
 	hold(rb, h)

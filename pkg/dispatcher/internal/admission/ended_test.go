@@ -30,14 +30,14 @@ func TestWhatHasEndedDoesNotRunAgainUnasked(t *testing.T) {
 	job := func(options ...option) *workv1alpha2.ResourceBinding {
 		return newBinding(append([]option{ofJob, granting}, options...)...)
 	}
-	leaves := held(`{"reason":"Returning","queue":"research"}`)
+	leaves := held(`{"reason":"Returning","queue":"research","ended":true}`)
 	for _, c := range []bindingCase{
 		{name: "where it has not run", old: job(on("m1", 0), ended("m1")), asked: job(on("m2", 0), ended("m1")), want: job(leaves, ended("m1"))},
 		{name: "in one more cluster", old: job(on("m1", 0), ended("m1")), asked: job(on("m1", 0), on("m2", 0), ended("m1")), want: job(leaves, ended("m1"))},
 		{name: "when its cluster is taken away first", old: job(on("m1", 0), ended("m1")), asked: job(ended("m1")), want: job(leaves, ended("m1"))},
 		{name: "when it was evicted", old: job(evictedFrom("m1"), ended("m1")), asked: job(evictedFrom("m1"), on("m2", 0), ended("m1")), want: job(leaves, ended("m1"))},
 		{name: "when changes of it are held", old: job(on("m1", 0), ended("m1"), held(growing), dispatching), asked: job(ended("m1"), held(growing), dispatching),
-			want: job(held(`{"reason":"Returning","queue":"research","dispatching":true}`), dispatching, ended("m1"))},
+			want: job(held(`{"reason":"Returning","queue":"research","dispatching":true,"ended":true}`), dispatching, ended("m1"))},
 		{name: "but it stays where it has run", old: job(on("m1", 0), on("m2", 0), ended("m1"), ended("m2")), asked: job(on("m1", 0), ended("m1"), ended("m2")),
 			want: job(on("m1", 0), ended("m1"), ended("m2"))},
 		{name: "but it moves before it has ended", old: job(on("m1", 0)), asked: job(on("m2", 0)), want: job(on("m2", 0))},

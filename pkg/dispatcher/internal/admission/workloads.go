@@ -98,9 +98,8 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 		response = response.WithWarnings(fmt.Sprintf("%s stays charged to queue %s, which has granted it room. To move it to another queue, "+
 			"delete it and create it again", c.name(), state.Grant.Queue))
 	}
-	if granted && c.makesFormerPods(rb) {
-		return ctrladmission.Denied(c.name() + " would get pods of a template that it had before: set spec.paused to false, " +
-			"and the partition of a StatefulSet to 0, and let it roll out first"), nil
+	if why := c.forbidden(rb); granted && why != "" {
+		return ctrladmission.Denied(c.name() + " " + why), nil
 	}
 	if granted {
 		why, err := w.growth(ctx, c, rb, &state)

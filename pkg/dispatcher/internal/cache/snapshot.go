@@ -163,7 +163,8 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 	}
 	w := &framework.Workload{Binding: rb, State: state, Works: works, Template: template, TemplateErr: err, Created: rb.CreationTimestamp.Time}
 	w.Queue, w.Places = c.queueOf(&state, template), c.places.of(rb, state.Grant, works)
-	if len(w.Left()) > 0 {
+	again := !state.Deleting && len(works) < len(binding.Clusters(rb)) // Karmada may still show how it has ended there before
+	if !w.Returns() && (len(w.Left()) > 0 || again) {
 		w.State.Finished = false // only its current clusters have reported the end
 	}
 	if template != nil {

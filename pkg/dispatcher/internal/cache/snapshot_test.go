@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	karmadafake "github.com/karmada-io/karmada/pkg/generated/clientset/versioned/fake"
 	appsv1 "k8s.io/api/apps/v1"
@@ -63,21 +64,39 @@ func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestAWorkloadHasNotEndedWhileItsPodsMayRunInAClusterThatItHasLeft: it may move to a cluster in which it ends at once.
-func TestAWorkloadHasNotEndedWhileItsPodsMayRunInAClusterThatItHasLeft(t *testing.T) {
+// TestAWorkloadHasNotEndedWhileItsPodsMayRun in a cluster that it has left, because it may move to a cluster in which it ends at once. Where it ended before,
+// it may run again before Karmada has removed that from the status of its binding.
+func TestAWorkloadHasNotEndedWhileItsPodsMayRun(t *testing.T) {
+	const status = `{"conditions":[{"type":"Complete","status":"True"}]}`
 	for name, tc := range map[string]struct {
 		noted, seen string
+		works       []string
+		deleted     *metav1.Time
 		finished    bool
 	}{
-		"it was nowhere else":               {noted: `"new"`, finished: true},
-		"the grant notes where else it was": {noted: `"new","old"`},
-		"a version of the binding did":      {noted: `"new"`, seen: "old"},
+		"it was nowhere else":               {noted: `"new"`, works: []string{status}, finished: true},
+		"the grant notes where else it was": {noted: `"new","old"`, works: []string{status}},
+		"a version of the binding did":      {noted: `"new"`, seen: "old", works: []string{status}},
+		"it has no Work again yet":          {noted: `"new"`},
+		"it has no Work any more":           {noted: `"new"`, deleted: &metav1.Time{}, finished: true},
+		"its new Work has no status yet":    {noted: `"new"`, works: []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newFake(t)
 			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train-job", UID: "1", ResourceVersion: "5"}}
 			rb.Annotations = map[string]string{binding.GrantAnnotation: `{"queue":"team","time":"2026-05-01T12:00:00Z","clusters":[` + tc.noted + `],"amounts":[]}`}
 			rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "train"}
+			rb.DeletionTimestamp = tc.deleted
+			rb.Labels = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "id"}
+			for _, text := range tc.works {
+				work := &workv1alpha1.Work{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-es-new", Name: "train", Labels: rb.Labels}}
+				if text != "" {
+					work.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: []byte(text)}}}
+				}
+				if err := c.workInformer.GetIndexer().Add(work); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if tc.seen != "" {
 				before := rb.DeepCopy()
 				before.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: tc.seen}}
@@ -85,7 +104,7 @@ func TestAWorkloadHasNotEndedWhileItsPodsMayRunInAClusterThatItHasLeft(t *testin
 			}
 			rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "new"}}
 			rb.Status.AggregatedStatus = []workv1alpha2.AggregatedStatusItem{{
-				ClusterName: "new", Applied: true, Status: &runtime.RawExtension{Raw: []byte(`{"conditions":[{"type":"Complete","status":"True"}]}`)},
+				ClusterName: "new", Applied: true, Status: &runtime.RawExtension{Raw: []byte(status)},
 			}}
 			if err := c.bindingInformer.GetStore().Add(rb); err != nil {
 				t.Fatal(err)
