@@ -85,3 +85,47 @@ func TestAJobWhosePodsAreBoundStaysLetIn(t *testing.T) {
 		t.Errorf("after a binding that failed, the job is %s", got)
 	}
 }
+
+// TestJobsWhosePodsAreBound tests for which jobs nothing is written because their pods are being bound.
+func TestJobsWhosePodsAreBound(t *testing.T) {
+	failed := changed(waitingPod(), func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: api.PodReasonSchedulerError}}
+	})
+	for name, test := range map[string]struct {
+		pod    *corev1.Pod
+		status api.TaskStatus
+		want   bool
+	}{
+		"a pod that is bound for the first time":                {waitingPod(), api.Binding, true},
+		"a pod whose last binding failed, as all others may do": {failed, api.Binding, false},
+		"a pod that waits": {waitingPod(), api.Pending, false},
+	} {
+		b, task, job := &bindings{}, api.NewTaskInfo(test.pod), api.NewJobInfo("job")
+		task.Status = test.status
+		job.AddTaskInfo(task)
+		b.begin(test.pod.UID, task)
+		if got := b.begun(job, time.Now().Add(-time.Hour)); got != test.want {
+			t.Errorf("%s: begun is %t", name, got)
+		}
+	}
+}
+
+// TestTheHyperNodeOfAJobIsKept tests that Volcano's cache learns where the pods of a job are while they are being bound. Otherwise, pods that come later would
+// go to where the job was before.
+func TestTheHyperNodeOfAJobIsKept(t *testing.T) {
+	s := newSlowBinding(t)
+	s.Lock()
+	s.Jobs["ns/job"].AllocatedHyperNode = "rack-a"
+	s.Unlock()
+	job := s.pods.Snapshot().Jobs["ns/job"]
+	job.AllocatedHyperNode = "rack-b"
+	if _, err := s.UpdateJobStatus(job, false, false, true); err != nil {
+		t.Fatal(err)
+	}
+	s.Lock()
+	defer s.Unlock()
+	if got := s.Jobs["ns/job"].AllocatedHyperNode; got != "rack-b" {
+		t.Errorf("the job is in %s", got)
+	}
+	s.slow <- fmt.Errorf("no volume")
+}
