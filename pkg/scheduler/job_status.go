@@ -108,3 +108,15 @@ func (l *letIn) restore(jobs map[api.JobID]*api.JobInfo) {
 		return false
 	})
 }
+
+// unwritten corrects what a session believes to be written: that jobs were let in is written at its end, unless their pods are still being bound. A job whose
+// pods were not bound after all would keep its room otherwise, and its PodGroup would not say so.
+func (l *letIn) unwritten(written *api.PodGroupOldState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.jobs {
+		status := written.Status[id]
+		status.Phase = scheduling.PodGroupPending
+		written.Status[id] = status
+	}
+}

@@ -70,6 +70,10 @@ func TestAJobWhosePodsAreBoundStaysLetIn(t *testing.T) {
 			t.Errorf("the job is %s", got)
 		}
 	}
+	session := s.pods.open(&configuration{})
+	if got, want := session.Jobs["ns/job"].PodGroup.Status.Phase, session.PodGroupOldState.Status["ns/job"].Phase; got != scheduling.PodGroupInqueue || want == got {
+		t.Errorf("a session has a job that is %s, and believes that the API server has %s", got, want)
+	}
 	s.Lock()
 	s.Jobs["ns/job"].PodGroup.ResourceVersion = "changed"
 	s.Unlock()
