@@ -52,15 +52,11 @@ func arrives(job *api.JobInfo, now time.Time) bool {
 	return young && lacks
 }
 
-// begun reports whether pods of a job are being bound, all since a certain time and for the first time, and no pod waits.
+// begun reports whether all pods of a job are being bound, since a certain time and for the first time. If others run already, what became of them is written:
+// a job that gets a pod in each session would never be.
 func (b *bindings) begun(job *api.JobInfo, after time.Time) bool {
-	for status := range job.TaskStatusIndex {
-		if status == api.Pending || status == api.Pipelined || status == api.Allocated {
-			return false
-		}
-	}
 	bound := job.TaskStatusIndex[api.Binding]
-	if len(bound) == 0 {
+	if len(bound) == 0 || len(bound) < len(job.Tasks) {
 		return false
 	}
 	b.mu.Lock()

@@ -95,19 +95,26 @@ func TestJobsWhosePodsAreBound(t *testing.T) {
 	failed := changed(waitingPod(), func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: api.PodReasonSchedulerError}}
 	})
+	running := changed(waitingPod(), func(pod *corev1.Pod) {
+		pod.UID, pod.Spec.NodeName, pod.Status.Phase = "runs", "node", corev1.PodRunning
+	})
 	for name, test := range map[string]struct {
-		pod    *corev1.Pod
-		status api.TaskStatus
-		want   bool
+		pods []*corev1.Pod
+		want bool
 	}{
-		"a pod that is bound for the first time":                {waitingPod(), api.Binding, true},
-		"a pod whose last binding failed, as all others may do": {failed, api.Binding, false},
-		"a pod that waits": {waitingPod(), api.Pending, false},
+		"a pod for the first time":                              {[]*corev1.Pod{waitingPod()}, true},
+		"a pod whose last binding failed, as all others may do": {[]*corev1.Pod{failed}, false},
+		"a pod beside one that runs":                            {[]*corev1.Pod{waitingPod(), running}, false},
 	} {
-		b, task, job := &bindings{}, api.NewTaskInfo(test.pod), api.NewJobInfo("job")
-		task.Status = test.status
-		job.AddTaskInfo(task)
-		b.begin(test.pod.UID, task)
+		b, job := &bindings{}, api.NewJobInfo("job")
+		for _, pod := range test.pods {
+			task := api.NewTaskInfo(pod)
+			if pod.Spec.NodeName == "" {
+				task.Status = api.Binding
+				b.begin(pod.UID, task)
+			}
+			job.AddTaskInfo(task)
+		}
 		if got := b.begun(job, time.Now().Add(-time.Hour)); got != test.want {
 			t.Errorf("%s: begun is %t", name, got)
 		}
