@@ -2,11 +2,19 @@
 
 package scheduler
 
-import "net/http"
+import (
+	"net/http"
+	"sync"
+	"time"
+)
 
 // writesInFlight is how many writes wait for the API server at the same time. With its default priority levels, the API server queues some 300 requests of a
 // client, and refuses what is beyond, and clients try again only after a second: a thousand pods that are bound at once would take longer.
 const writesInFlight = 100
+
+// stuck is the time after which a write that has no answer does not count. If a webhook is slow for the objects of one namespace, its writes must not keep
+// those of all others from the API server.
+const stuck = time.Second
 
 // limited is a transport that lets a number of writes through at a time, together with the transports that share its slots.
 type limited struct {
@@ -33,7 +41,9 @@ func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, request.Context().Err()
 	case l.slots <- struct{}{}:
 	}
-	defer func() { <-l.slots }()
+	release := sync.OnceFunc(func() { <-l.slots })
+	defer release()
+	defer time.AfterFunc(stuck, release).Stop()
 	return l.RoundTripper.RoundTrip(request)
 }
 

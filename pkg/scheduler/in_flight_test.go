@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // slow is an API server that answers when it is told to.
@@ -62,5 +64,33 @@ func TestWritesInFlight(t *testing.T) {
 		synctest.Wait()
 		close(server.answer)
 		requests.Wait()
+	})
+}
+
+// TestStuckWrites tests that writes without an answer do not hold up others for long.
+func TestStuckWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &slow{answer: make(chan struct{})}
+		client := limitWrites()(server)
+		var requests sync.WaitGroup
+		for range 3 * writesInFlight {
+			requests.Go(func() {
+				if _, err := client.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/events", nil)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for i := range int32(3) {
+			synctest.Wait()
+			if got := server.inFlight.Load(); got != (i+1)*writesInFlight {
+				t.Errorf("after %d s, %d writes are in flight", i, got)
+			}
+			time.Sleep(stuck)
+		}
+		close(server.answer)
+		requests.Wait()
+		if got := len(client.(limited).slots); got != 0 {
+			t.Errorf("%d slots are taken", got)
+		}
 	})
 }

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -20,10 +23,12 @@ const (
 	departure = time.Second
 )
 
-// UpdateJobStatus writes what became of a job, as Volcano's cache does, unless it is over in a moment: most pods would cost twice as many requests.
+// UpdateJobStatus writes what became of a job, as Volcano's cache does, unless it is over in a moment: most pods would cost twice as many requests. Info says
+// that the cache must learn in which HyperNode the job is. No later session would tell it.
 func (p *pods) UpdateJobStatus(job *api.JobInfo, status, annotations, info bool) (*api.JobInfo, error) {
 	now := time.Now()
 	switch {
+	case info:
 	case arrives(job, now):
 		return job, nil
 	case p.bindings.begun(job, now.Add(-departure)):
@@ -47,25 +52,27 @@ func arrives(job *api.JobInfo, now time.Time) bool {
 	return young && lacks
 }
 
-// begun reports whether pods of a job are being bound, all since a certain time, and no pod waits.
+// begun reports whether all pods of a job are being bound, since a certain time and for the first time. If others run already, what became of them is written:
+// a job that gets a pod in each session would never be.
 func (b *bindings) begun(job *api.JobInfo, after time.Time) bool {
-	for status := range job.TaskStatusIndex {
-		if status == api.Pending || status == api.Pipelined || status == api.Allocated {
-			return false
-		}
-	}
 	bound := job.TaskStatusIndex[api.Binding]
-	if len(bound) == 0 {
+	if len(bound) == 0 || len(bound) < len(job.Tasks) {
 		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, task := range bound {
-		if known := b.tasks[task.Pod.UID]; known.since.Before(after) { // also one that is not known
+		if known := b.tasks[task.Pod.UID]; known.since.Before(after) || failedBefore(task.Pod) { // also one that is not known
 			return false
 		}
 	}
 	return true
+}
+
+// failedBefore reports whether the last binding of a pod failed. It may fail in each session, and nothing would ever be written.
+func failedBefore(pod *corev1.Pod) bool {
+	_, scheduled := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
+	return scheduled != nil && scheduled.Reason == api.PodReasonSchedulerError
 }
 
 // letIn has the jobs that were let in without a word to the API server, because their pods were being bound, each with the version of its PodGroup. They would
@@ -96,4 +103,16 @@ func (l *letIn) restore(jobs map[api.JobID]*api.JobInfo) {
 		job.PodGroup.Status.Phase = scheduling.PodGroupInqueue
 		return false
 	})
+}
+
+// unwritten corrects what a session believes to be written: that jobs were let in is written at its end, unless their pods are still being bound. A job whose
+// pods were not bound after all would keep its room otherwise, and its PodGroup would not say so.
+func (l *letIn) unwritten(written *api.PodGroupOldState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.jobs {
+		status := written.Status[id]
+		status.Phase = scheduling.PodGroupPending
+		written.Status[id] = status
+	}
 }

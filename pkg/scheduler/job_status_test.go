@@ -70,6 +70,10 @@ func TestAJobWhosePodsAreBoundStaysLetIn(t *testing.T) {
 			t.Errorf("the job is %s", got)
 		}
 	}
+	session := s.pods.open(&configuration{})
+	if got, want := session.Jobs["ns/job"].PodGroup.Status.Phase, session.PodGroupOldState.Status["ns/job"].Phase; got != scheduling.PodGroupInqueue || want == got {
+		t.Errorf("a session has a job that is %s, and believes that the API server has %s", got, want)
+	}
 	s.Lock()
 	s.Jobs["ns/job"].PodGroup.ResourceVersion = "changed"
 	s.Unlock()
@@ -84,4 +88,55 @@ func TestAJobWhosePodsAreBoundStaysLetIn(t *testing.T) {
 	if got := phase(); got != scheduling.PodGroupInqueue {
 		t.Errorf("after a binding that failed, the job is %s", got)
 	}
+}
+
+// TestJobsWhosePodsAreBound tests for which jobs nothing is written because their pods are being bound.
+func TestJobsWhosePodsAreBound(t *testing.T) {
+	failed := changed(waitingPod(), func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: api.PodReasonSchedulerError}}
+	})
+	running := changed(waitingPod(), func(pod *corev1.Pod) {
+		pod.UID, pod.Spec.NodeName, pod.Status.Phase = "runs", "node", corev1.PodRunning
+	})
+	for name, test := range map[string]struct {
+		pods []*corev1.Pod
+		want bool
+	}{
+		"a pod for the first time":                              {[]*corev1.Pod{waitingPod()}, true},
+		"a pod whose last binding failed, as all others may do": {[]*corev1.Pod{failed}, false},
+		"a pod beside one that runs":                            {[]*corev1.Pod{waitingPod(), running}, false},
+	} {
+		b, job := &bindings{}, api.NewJobInfo("job")
+		for _, pod := range test.pods {
+			task := api.NewTaskInfo(pod)
+			if pod.Spec.NodeName == "" {
+				task.Status = api.Binding
+				b.begin(pod.UID, task)
+			}
+			job.AddTaskInfo(task)
+		}
+		if got := b.begun(job, time.Now().Add(-time.Hour)); got != test.want {
+			t.Errorf("%s: begun is %t", name, got)
+		}
+	}
+}
+
+// TestTheHyperNodeOfAJobIsKept tests that Volcano's cache learns where the pods of a job are while they are being bound. Otherwise, pods that come later would
+// go to where the job was before.
+func TestTheHyperNodeOfAJobIsKept(t *testing.T) {
+	s := newSlowBinding(t)
+	s.Lock()
+	s.Jobs["ns/job"].AllocatedHyperNode = "rack-a"
+	s.Unlock()
+	job := s.pods.Snapshot().Jobs["ns/job"]
+	job.AllocatedHyperNode = "rack-b"
+	if _, err := s.UpdateJobStatus(job, false, false, true); err != nil {
+		t.Fatal(err)
+	}
+	s.Lock()
+	defer s.Unlock()
+	if got := s.Jobs["ns/job"].AllocatedHyperNode; got != "rack-b" {
+		t.Errorf("the job is in %s", got)
+	}
+	s.slow <- fmt.Errorf("no volume")
 }

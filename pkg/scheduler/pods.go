@@ -86,6 +86,12 @@ func (p *pods) notice(object any) (any, error) {
 
 // open opens a session.
 func (p *pods) open(c *configuration) *framework.Session {
+	session := p.openWith(c)
+	p.letIn.unwritten(session.PodGroupOldState)
+	return session
+}
+
+func (p *pods) openWith(c *configuration) *framework.Session {
 	if given, _ := c.capacity(); !given.Incremental {
 		p.clones = nil
 		return framework.OpenSession(p, c.tiers, c.configurations)

@@ -34,7 +34,7 @@ func (c *fuzzCluster) groupQueue(pod *corev1.Pod) string {
 }
 
 // queueOf returns the queue that a pod is charged to. It is empty if the PodGroup or the queue is missing, the queue is misplaced, or the pod
-// waits for another scheduler.
+// waits for another scheduler, and if the queue in which a pod without a record got its node is gone.
 func (c *fuzzCluster) queueOf(pod *corev1.Pod) string {
 	queue := c.groupQueue(pod)
 	if queue == "" || !seesPod(pod) {
@@ -46,6 +46,9 @@ func (c *fuzzCluster) queueOf(pod *corev1.Pod) string {
 			if name == "root" || c.path(name) != nil { // root exists even without its object
 				return name
 			}
+		}
+		if chargerecord.Path(pod) == nil {
+			return "" // only the scheduler knows what was above it
 		}
 	}
 	return queue

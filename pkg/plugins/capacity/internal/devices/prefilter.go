@@ -27,7 +27,7 @@ func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, b
 		// Later actions do not filter nodes again that cannot become suitable.
 		state.unavailable = before.unavailable
 		// Not every action filters nodes by devices. The known reason is still the one to report.
-		state.refusal, state.insufficient = before.Refusal(), before.insufficient || len(before.lacking) > 0
+		state.refusal, state.insufficient, state.others = before.Refusal(), before.insufficient || len(before.lacking) > 0, before.others || len(before.picks) > 0
 	}
 	for _, claim := range pod.Claims {
 		object := s.latest(claim.Object)

@@ -50,7 +50,7 @@ type State struct {
 	// lacking has the nodes that lacked devices. insufficient says that some node did for an earlier action.
 	lacking      map[string]bool
 	insufficient bool
-	// others says that a node had the devices for another pod with the same signature, and still has them.
+	// others says that a node had the devices for an earlier action, or for another pod with the same signature, and still has them.
 	others bool
 	// refusal says why the quota refused picked devices, nil if it did not.
 	refusal report.Refusal
