@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/devicequota/devicequota/pkg/clusterstate"
 )
 
 // borrowed is a random zone of racks with two nodes each. Pods of queue theirs hold some of the devices, and a gang of queue ours takes back what it deserves.
@@ -138,4 +140,29 @@ func (b *borrowed) together(w Workload) error {
 		return fmt.Errorf("the gang is in %v", racks)
 	}
 	return nil
+}
+
+// TestAGangTakesBackOneOfManyRacks: the share of the effort that each of hundreds of small racks could have by its size does not suffice to place the gang.
+func TestAGangTakesBackOneOfManyRacks(t *testing.T) {
+	s := shape{Nodes: 256, Devices: 16, Jobs: 1, Pods: 16, Queues: 2, Limit: 4096, Running: 4096, Reclaim: true, Rack: 1, Tier: 1}
+	var text strings.Builder
+	if err := shapeTemplate.Execute(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, text.String()), Configuration: s.with(sample())}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, evicted := map[string]int{}, 0
+	for _, w := range out.Workloads {
+		evicted += len(w.Evicted)
+		for _, pod := range w.Pods {
+			if w.Name == "job-0" {
+				running[pod.Node]++
+			}
+		}
+	}
+	if len(running) != 1 || evicted != s.Pods {
+		t.Errorf("the gang runs with so many pods on nodes: %v, and %d pods are evicted, want %d pods on one node, and as many evicted", running, evicted, s.Pods)
+	}
 }

@@ -108,6 +108,12 @@ func TestAGangWithATopologyGetsDevicesInOneDomainOrNone(t *testing.T) {
 			r.pod("gang", 3, "", aClaim)
 			r.pod("gang", 4, "", aClaim)
 		}, "1", 5, 0, "5"},
+		{"nodes of two racks are nominated", func(r *racks) {
+			r.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: 2, queue: team%s}}`, hardRack)
+			for p, node := range []int{0, 2} {
+				r.add(`{apiVersion: v1, kind: Pod, metadata: {name: gang-%d, namespace: team, uid: gang-%[1]d, annotations: {scheduling.k8s.io/group-name: gang}}, spec: {schedulerName: volcano, %s}, status: {nominatedNodeName: node-%d}}`, p, aClaim, node)
+			}
+		}, "0|1", 2, 0, "2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRacks()

@@ -51,6 +51,7 @@ func (a *action) Execute(ssn *framework.Session) {
 		p.placements.Backfill(func() { a.Action.Execute(ssn) })
 		return
 	case a.rule == "":
+		defer p.trial.End()
 		if p.arguments.Incremental {
 			if shares := allocate.New(ssn, p.placements, a.Action, p.Name()); shares != nil {
 				shares.Run()

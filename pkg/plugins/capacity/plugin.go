@@ -21,6 +21,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -109,6 +110,7 @@ type plugin struct {
 	nominations *nomination.Session
 	elastic     *elastic.Session
 	usage       usage.Session
+	trial       hypernodes.Trial
 	// searches has those of upstream, which evicts for jobs without devices and counted cards. It is nil at other times.
 	searches *elastic.Searches
 }
@@ -165,6 +167,7 @@ func (p *plugin) register(ssn *framework.Session) {
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
 	ssn.RegisterBinder(p.Name(), p.binder())
+	p.trial.Follow(ssn)
 }
 
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and queues.

@@ -3,6 +3,8 @@
 package eviction
 
 import (
+	"cmp"
+	"hash/maphash"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -22,7 +24,8 @@ func (a *preemptor) cheapestPlan(domains []hypernodes.Domain) *Plan {
 		if plan == nil {
 			return
 		}
-		if cost := plan.planning.cost(); best < 0 || cost.Compare(least) < 0 {
+		cost := plan.planning.cost()
+		if best < 0 || cmp.Or(cost.Compare(least), cmp.Compare(i, best)) < 0 {
 			best, least = i, cost
 		}
 		plan.Discard()
@@ -33,22 +36,33 @@ func (a *preemptor) cheapestPlan(domains []hypernodes.Domain) *Plan {
 	return a.planIn(domains[best])
 }
 
-// inShares tries something with each domain. Domains get shares of the effort for the job and of the replays by their sizes, so that the last ones are tried like
-// the first. All of them share what is known about nodes.
+// leastShare is the least share of the effort that a domain gets for each waiting pod of the job.
+const leastShare = 100
+
+// inShares tries something with each domain. Domains get shares of what is left of the effort for the job by their sizes, and never too little to place its pods.
+// In thousands of domains, that may not be enough for all of them: each session begins with another one. All of them share what is known about nodes.
 func (a *preemptor) inShares(domains []hypernodes.Domain, try func(i int)) {
 	nodes := 0
 	for i := range domains {
 		nodes += domains[i].Nodes.Len()
 	}
-	all, replays := a.effort+effortOfStep*(len(a.job.Tasks)-a.granted), a.replays
+	all, replays, least := a.effort+effortOfStep*(len(a.job.Tasks)-a.granted), a.replays, leastShare*len(a.job.TaskStatusIndex[api.Pending])
 	a.granted = len(a.job.Tasks)
-	for i := range domains {
+	first := int(maphash.String(seed, string(a.Session.UID)) % uint64(max(1, len(domains))))
+	left, others := all, nodes
+	for n := range domains {
+		i := (first + n) % len(domains)
 		size := domains[i].Nodes.Len()
-		a.effort, a.replays = all*size/max(1, nodes), replays*size/max(1, nodes)
+		share := min(left, max(left*size/others, least))
+		a.effort, a.replays = share, replays*size/nodes
 		try(i)
+		left, others = max(0, left-share+a.effort), others-size
 	}
 	a.effort, a.replays = all, replays
 }
+
+// seed is for the hash of a session.
+var seed = maphash.MakeSeed()
 
 // Nearest returns the domain that could have the most waiting pods of a job as nodes and quotas are now, without evictions, and their number. It returns false
 // if the job may use all nodes.
@@ -59,12 +73,13 @@ func (s *Solver) Nearest(job *api.JobInfo) (name string, pods int, found bool) {
 		return "", 0, false
 	}
 	a.begin()
+	best := -1
 	a.inShares(domains, func(i int) {
 		a.domain, a.roles = domains[i], nil
 		p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
 		p.placeInOrder(p.waiting(func(task *api.TaskInfo) bool { return !task.SchGated }))
-		if len(p.steps) > pods {
-			name, pods = domains[i].Name, len(p.steps)
+		if n := len(p.steps); n > pods || n == pods && i < best {
+			best, name, pods = i, domains[i].Name, n
 		}
 		p.discard()
 		p.prepareAgain()

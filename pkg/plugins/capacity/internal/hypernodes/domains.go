@@ -38,7 +38,7 @@ func Known(session *framework.Session, job *api.JobInfo) bool {
 }
 
 // Domains returns the HyperNodes that may have all pods of a job, those of the lowest tier first. One may be a part of another. All nodes are one domain unless
-// the job has a hard topology. The answer must be known.
+// the job has a hard topology. The answer must be known. Pods that have been given nodes in the session count, also if nothing was committed for them.
 func Domains(session *framework.Session, job *api.JobInfo) []Domain {
 	highest, hard := highestTier(session, job)
 	if !hard {
@@ -50,12 +50,24 @@ func Domains(session *framework.Session, job *api.JobInfo) []Domain {
 	}
 	var domains []Domain
 	for name, hyperNode := range session.HyperNodes {
-		if hyperNode.Tier() <= highest && (above == nil || slices.Contains(above, name)) {
-			domains = append(domains, Domain{Name: name, Nodes: session.RealNodesSet[name], tier: hyperNode.Tier()})
+		nodes := session.RealNodesSet[name] // nil for a HyperNode without members
+		if hyperNode.Tier() <= highest && (above == nil || slices.Contains(above, name)) && nodes.Len() > 0 && hasPipelined(nodes, job) {
+			domains = append(domains, Domain{Name: name, Nodes: nodes, tier: hyperNode.Tier()})
 		}
 	}
 	slices.SortFunc(domains, func(a, b Domain) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.Name, b.Name)) })
 	return domains
+}
+
+// hasPipelined reports whether some nodes are those of all pods of a job that wait for others to leave. Upstream's allocate does not say in which HyperNode it has
+// placed them.
+func hasPipelined(nodes sets.Set[string], job *api.JobInfo) bool {
+	for _, task := range job.TaskStatusIndex[api.Pipelined] {
+		if !nodes.Has(task.NodeName) {
+			return false
+		}
+	}
+	return true
 }
 
 // highestTier returns the highest tier of a HyperNode that may have all pods of a job. It returns false if the job has no hard topology. Without a tier, a

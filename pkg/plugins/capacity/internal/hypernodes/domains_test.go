@@ -15,13 +15,13 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// racks is a session with a zone of the racks a and b. Each rack has two nodes: a0 and a1, b0 and b1.
+// racks is a session with a zone of the racks a and b, and with a rack that has no members. The others have two nodes each: a0 and a1, b0 and b1.
 func racks() *framework.Session {
 	ssn := &framework.Session{
 		HyperNodesReadyToSchedule: true, HyperNodes: api.HyperNodeInfoMap{}, HyperNodeTierNameMap: api.HyperNodeTierNameMap{"rack": 1, "zone": 2},
 		RealNodesSet: map[string]sets.Set[string]{"a": sets.New("a0", "a1"), "b": sets.New("b0", "b1"), "zone": sets.New("a0", "a1", "b0", "b1")},
 	}
-	for name, tier := range map[string]int{"a": 1, "b": 1, "zone": 2} {
+	for name, tier := range map[string]int{"a": 1, "b": 1, "empty": 1, "zone": 2} {
 		object := &topologyv1alpha1.HyperNode{}
 		object.Name, object.Spec.Tier = name, tier
 		ssn.HyperNodes[name] = api.NewHyperNodeInfo(object)
@@ -65,6 +65,11 @@ func TestDomains(t *testing.T) {
 				t.Errorf("got the domains %q, want %q", got, test.want)
 			}
 		})
+	}
+	waits := jobWith(hard(ptr.To(2), ""))
+	waits.TaskStatusIndex = map[api.TaskStatus]api.TasksMap{api.Pipelined: {"pod": {TransactionContext: api.TransactionContext{NodeName: "b1"}}}}
+	if got := namesOf(racks(), waits); got != "b zone" {
+		t.Errorf("a job one of whose pods waits for others to leave rack b has the domains %q", got)
 	}
 	ssn := racks()
 	ssn.HyperNodesReadyToSchedule = false
