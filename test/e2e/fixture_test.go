@@ -179,6 +179,9 @@ func (f *fixture) jobOf(j job) *batchv1alpha1.Job {
 		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{container},
 		ResourceClaims: []corev1.PodResourceClaim{podClaim}, TerminationGracePeriodSeconds: ptr.To[int64](0),
 	}}
+	if j.claim == "" && j.template == "" {
+		template.Spec.ResourceClaims, template.Spec.Containers[0].Resources.Claims = nil, nil
+	}
 	template.Annotations = map[string]string{upstreamv1beta1.PodPreemptable: "true"}
 	template.Spec.PriorityClassName = j.priority
 	if j.node != "" {

@@ -33,6 +33,9 @@ func (c *contested) hold(ctx context.Context, queue, node string, n int, options
 	Eventually(func() int { return c.scene.record.outcome().running[node] }).WithContext(ctx).Should(Equal(n), "running pods on node %s", node)
 }
 
+// unevictable keeps pods from being evicted.
+func unevictable(p *corev1.PodTemplateSpec) { p.Annotations["volcano.sh/preemptable"] = "false" }
+
 // expectEvicted checks, after some cycles, which pods have been evicted, by the node on which they ran.
 func (c *contested) expectEvicted(ctx context.Context, want tally) {
 	GinkgoHelper()
@@ -155,6 +158,20 @@ var _ = Describe("A gang of pods without devices", Ordered, ContinueOnFailure, f
 		c.start(ctx, gang("gang", c.ours, 4).fromTemplate(""), ofCPU("32"), upToTier(1))
 		c.expectIn(ctx, "gang", tally{"b": 4})
 		c.expectEvicted(ctx, tally{"b0": 2, "b1": 2})
+	})
+
+	It("takes back the cores of a further pod in the rack in which the others wait for pods that leave", func(ctx context.Context) {
+		c := newContested(ctx, "128", "128")
+		hold(ctx, c, "a0", 2)
+		hold(ctx, c, "a1", 2)
+		hold(ctx, c, "b0", 2, ending(30))
+		hold(ctx, c, "b1", 2, ending(30), unevictable)
+		for _, pod := range []string{"b0-0", "b0-1", "b1-0"} {
+			Expect(kube.CoreV1().Pods(c.namespace).Delete(ctx, pod, metav1.DeleteOptions{})).To(Succeed())
+		}
+		c.start(ctx, gang("gang", c.ours, 4).fromTemplate("").startingWith(3), ofCPU("32"), upToTier(1))
+		Eventually(func() int { return c.phase(ctx, "gang", corev1.PodPending) }).WithContext(ctx).Should(Equal(4), "pending pods")
+		c.expectEvicted(ctx, tally{"b0": 2, "b1": 1}) // by this spec
 	})
 
 	It("takes nothing back if it cannot start", func(ctx context.Context) {
