@@ -152,7 +152,7 @@ var _ = Describe("A gang of pods without devices", Ordered, ContinueOnFailure, f
 		hold(ctx, c, "a1", 2, ofPriority(high))
 		hold(ctx, c, "b0", 2, ofPriority(low))
 		hold(ctx, c, "b1", 2, ofPriority(low))
-		c.start(ctx, gang("gang", c.ours, 4).fromTemplate(""), ofCPU("32"), upToTier(1))
+		c.start(ctx, gang("gang", c.ours, 4), withoutDevices("32"), upToTier(1))
 		c.expectIn(ctx, "gang", tally{"b": 4})
 		c.expectEvicted(ctx, tally{"b0": 2, "b1": 2})
 	})
@@ -162,7 +162,7 @@ var _ = Describe("A gang of pods without devices", Ordered, ContinueOnFailure, f
 		for _, node := range []string{"a0", "a1", "b0", "b1"} {
 			hold(ctx, c, node, 2)
 		}
-		c.start(ctx, gang("gang", c.ours, 3).fromTemplate(""), ofCPU("32"), upToTier(2)) // theirs may lose two
+		c.start(ctx, gang("gang", c.ours, 3), withoutDevices("32"), upToTier(2)) // theirs may lose two
 		c.expectNone(ctx, "gang", 3)
 		c.expectEvicted(ctx, tally{})
 	})
