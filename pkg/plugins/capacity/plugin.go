@@ -53,7 +53,7 @@ func New(ctx context.Context) *Plugins {
 // plugin gang, which must close at the right time.
 func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 	builders := map[string]framework.PluginBuilder{
-		gang.PluginName: func(given framework.Arguments) framework.Plugin { return newGang(given, p.cache) },
+		gang.PluginName: func(given framework.Arguments) framework.Plugin { return &gangPlugin{gang.New(given), p.cache} },
 	}
 	for _, name := range []string{Name, CardName} {
 		builders[name] = func(given framework.Arguments) framework.Plugin {
@@ -178,7 +178,7 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.report()
 	p.publish()
 	p.tellAskers()
-	p.observe()
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 	p.snapshot.RememberPayers()
 	p.placements.UnreserveUnbound()
 	p.forgetUnboundNodes()
@@ -186,11 +186,6 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.snapshot.ProtectQueues(ssn.Queues, ssn.TotalDeserved, ssn.TotalGuarantee)
 	p.cache.closeGang(ssn)
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)
-}
-
-// observe lets the usage recorder observe the session.
-func (p *plugin) observe() {
-	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 }
 
 // readArguments reads the arguments. It logs invalid arguments, and uses their defaults.
