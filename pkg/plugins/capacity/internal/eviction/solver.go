@@ -27,6 +27,8 @@ type Config struct {
 	Obtainable func(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error)
 	// Published returns the number of devices of a class.
 	Published func(class string) int64
+	// MostDevices returns the most devices of a class that one node can reach, zero if that is not known.
+	MostDevices func(class string) int64
 	// Avoids reports whether a job must not get a node.
 	Avoids func(*api.JobInfo, *api.NodeInfo) bool
 	// Budgets reads PodDisruptionBudgets. It may be nil.
