@@ -90,6 +90,7 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		c.gang(ctx, "gang", c.ours, 3, upToTier(1)) // theirs may lose one
 		c.expectNone(ctx, "gang", 3)
 		c.expectEvicted(ctx, tally{})
+		c.expectPodWarnings(ctx, "gang", 1, "InsufficientDevices", "No HyperNode that the job may use has enough free devices of "+c.class+" on suitable nodes")
 		expectWarning(ctx, "", "Queue", c.ours, "CannotReclaim", "no HyperNode that the job may use has what all its pods ask for, even without the pods that may be evicted")
 	})
 

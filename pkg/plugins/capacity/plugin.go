@@ -154,6 +154,7 @@ func (p *plugin) register(ssn *framework.Session) {
 	ssn.AddPredicateFn(p.Name(), p.predicate)
 	ssn.AddNodeOrderFn(p.Name(), p.nodeOrder)
 	ssn.AddQueueOrderFn(p.Name(), p.queueOrder)
+	ssn.AddHyperNodeGradientForJobFn(p.Name(), p.placements.Gradients)
 	ssn.AddPreemptiveFn(p.Name(), p.preemptive)
 	ssn.AddReclaimableFn(p.Name(), p.reclaimable)
 	ssn.AddPreemptableFn(p.Name(), p.preemptable)

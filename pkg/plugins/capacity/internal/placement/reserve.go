@@ -91,14 +91,6 @@ func (s *Session) Obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*dem
 	return s.Devices.Obtainable(placement.devices, node.Node, append(s.leaving(node), gone...))
 }
 
-// MostDevices returns the most devices of a class that one node can reach, zero if that is not known.
-func (s *Session) MostDevices(class string) int64 {
-	if s.Devices == nil {
-		return 0
-	}
-	return s.Devices.MostOnNode(class)
-}
-
 // Published returns the number of devices of a class, zero if the scheduler does not allocate devices.
 func (s *Session) Published(class string) int64 {
 	if s.Devices == nil {
