@@ -16,6 +16,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // lost holds claims that were deleted while pods still use their devices. A user who may change a claim can remove its finalizer. The
@@ -58,10 +59,7 @@ func (l *lost) watchPods(pods coreinformers.PodInformer) (cache.ResourceEventHan
 			}
 		},
 		DeleteFunc: func(object any) {
-			if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = unknown.Obj
-			}
-			if pod, ok := object.(*corev1.Pod); ok {
+			if pod, ok := readiness.LastState(object).(*corev1.Pod); ok {
 				l.ended(pod.UID)
 			}
 		},

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // waiters wakes goroutines that wait for changes of claims or pods. It is safe for concurrent use.
@@ -53,10 +55,7 @@ func (w *waiters) handler() cache.ResourceEventHandler {
 }
 
 func (w *waiters) wake(object any) {
-	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
-	}
-	changed, err := meta.Accessor(object)
+	changed, err := meta.Accessor(readiness.LastState(object))
 	if err != nil {
 		return
 	}

@@ -16,12 +16,14 @@ type borrowed struct {
 	drawnRacks
 	// held has the devices of each node that theirs holds. drawnRacks.free has the others, as large ones.
 	held []int
+	// launchers is the number of pods of the gang without devices.
+	launchers int
 	// deserved is what ours deserves, and spare what theirs holds above its own.
 	deserved, spare int
 }
 
 func drawBorrowed(random *rand.Rand) *borrowed {
-	b := &borrowed{}
+	b := &borrowed{launchers: random.IntN(3)}
 	g := drawnGang{name: "gang", pods: 1 + random.IntN(7), tier: 1 + random.IntN(2)}
 	b.gangs = []drawnGang{g}
 	racks, used, total := 2+random.IntN(2), 0, 0
@@ -40,9 +42,13 @@ func drawBorrowed(random *rand.Rand) *borrowed {
 	b.deserved = random.IntN(total + 1)
 	b.spare = max(0, used-(total-b.deserved))
 	b.queues(total)
-	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: %d, queue: ours, networkTopology: {mode: hard, highestTierAllowed: %d}}}`, g.pods, g.tier)
-	for p := range g.pods {
-		b.pod("gang", p, "", aClaim)
+	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: %d, queue: ours, networkTopology: {mode: hard, highestTierAllowed: %d}}}`, g.pods+b.launchers, g.tier)
+	for p := range g.pods + b.launchers {
+		asks := aClaim
+		if p >= g.pods {
+			asks = `containers: [{name: main, image: training, resources: {requests: {cpu: "1"}}}]`
+		}
+		b.pod("gang", p, "", asks)
 	}
 	return b
 }
@@ -106,7 +112,7 @@ func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
 		}
 		least, starts := b.evictions()
 		if starts {
-			want = b.gangs[0].pods
+			want = b.gangs[0].pods + b.launchers
 		}
 		if is := outcome["gang"]; len(is.Pods) != want || gone != least {
 			t.Errorf("seed %d: %d pods of %+v run and %d are evicted, want %d and %d: free %v, held %v, deserved %d, spare %d: %+v", seed, len(is.Pods), b.gangs[0], gone, want, least, b.free, b.held, b.deserved, b.spare, is)

@@ -93,6 +93,7 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		c.gang(ctx, "gang", c.ours, 3, upToTier(1)) // theirs may lose one
 		c.expectNone(ctx, "gang", 3)
 		c.expectEvicted(ctx, tally{})
+		c.expectPodWarnings(ctx, "gang", 1, "InsufficientDevices", "No HyperNode that the job may use has enough free devices of "+c.class+" on suitable nodes")
 		expectWarning(ctx, "", "Queue", c.ours, "CannotReclaim", "no HyperNode that the job may use has what all its pods ask for, even without the pods that may be evicted")
 	})
 
@@ -155,7 +156,7 @@ var _ = Describe("A gang of pods without devices", Ordered, ContinueOnFailure, f
 		hold(ctx, c, "a1", 2, ofPriority(high))
 		hold(ctx, c, "b0", 2, ofPriority(low))
 		hold(ctx, c, "b1", 2, ofPriority(low))
-		c.start(ctx, gang("gang", c.ours, 4).fromTemplate(""), ofCPU("32"), upToTier(1))
+		c.start(ctx, gang("gang", c.ours, 4), withoutDevices("32"), upToTier(1))
 		c.expectIn(ctx, "gang", tally{"b": 4})
 		c.expectEvicted(ctx, tally{"b0": 2, "b1": 2})
 	})
@@ -179,7 +180,7 @@ var _ = Describe("A gang of pods without devices", Ordered, ContinueOnFailure, f
 		for _, node := range []string{"a0", "a1", "b0", "b1"} {
 			hold(ctx, c, node, 2)
 		}
-		c.start(ctx, gang("gang", c.ours, 3).fromTemplate(""), ofCPU("32"), upToTier(2)) // theirs may lose two
+		c.start(ctx, gang("gang", c.ours, 3), withoutDevices("32"), upToTier(2)) // theirs may lose two
 		c.expectNone(ctx, "gang", 3)
 		c.expectEvicted(ctx, tally{})
 	})

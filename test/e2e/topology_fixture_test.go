@@ -99,6 +99,15 @@ func hardTopology(tier int) *batchv1alpha1.NetworkTopologySpec {
 	return &batchv1alpha1.NetworkTopologySpec{Mode: batchv1alpha1.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(tier)}
 }
 
+// withoutDevices makes each pod request only cores.
+func withoutDevices(cores string) jobOption {
+	return func(j *batchv1alpha1.Job) {
+		spec := &j.Spec.Tasks[0].Template.Spec
+		spec.ResourceClaims, spec.Containers[0].Resources.Claims = nil, nil
+		ofCPU(cores)(j)
+	}
+}
+
 // ofCPU makes each pod request cores.
 func ofCPU(cores string) jobOption {
 	return func(j *batchv1alpha1.Job) {

@@ -31,7 +31,7 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		team := r.queue(ctx, "team", "root", limit(r.class, 8))
 		r.gang(ctx, "rack", team, 5, upToTier(1))
 		r.expectNone(ctx, "rack", 5)
-		r.expectPodWarnings(ctx, "rack", 1, "InsufficientDevices", "No HyperNode that the job may use has enough free devices of "+r.class+" on suitable nodes")
+		r.expectPodWarnings(ctx, "rack", 1, "NeverFits", "No HyperNode that the job may use has as many devices of <"+r.class+"> as its pods need together, <5>: the largest has <2> nodes, and no node has more than <2>")
 		r.expectTopologyCheck(ctx, "rack", "As nodes and quotas are now, no HyperNode that the job may use can have more than <4> of its <5> waiting pods, and <"+r.name("a")+"> is the first that can")
 		r.gang(ctx, "zone", team, 8, upToTier(2))
 		r.deleteJob(ctx, "rack") // what it was admitted with counts until then

@@ -161,7 +161,7 @@ func (c *cache) startRecorder(from clients) {
 	}
 }
 
-// startQuotas starts to read quotas. It must come after startRecorder.
+// startQuotas starts to read quotas, and to write the usage of queues. It must come after startRecorder. Only the leader has sessions, so no other replica writes.
 func (c *cache) startQuotas(from clients) {
 	if from.config == nil {
 		klog.InfoS("The session has no REST configuration, spec.dra of queues is not read")
@@ -174,11 +174,6 @@ func (c *cache) startQuotas(from clients) {
 	}
 	c.quotas = started
 	c.onStop(started.Shutdown)
-	c.startUsage()
-}
-
-// startUsage starts to write the usage of queues. Only the leader has sessions, so no other replica writes.
-func (c *cache) startUsage() {
 	c.report.Usage = &queueusage.Writer{Annotations: c.quotas.Annotations, Patch: c.quotas.PatchMetadata}
 	var writing sync.WaitGroup
 	writing.Go(func() { c.report.Usage.Run(c.ctx) })
@@ -228,16 +223,7 @@ func (c *cache) startDevices(from clients) {
 	c.devices = started
 	c.onStop(started.Shutdown)
 	c.usage.WatchClaims(started.Reader)
-	_, err = from.informers.Core().V1().Pods().Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { started.ReleaseFinished(obj.(*corev1.Pod)) },
-		UpdateFunc: func(_, obj any) { started.ReleaseFinished(obj.(*corev1.Pod)) },
-		DeleteFunc: func(obj any) {
-			if pod, ok := snapshot.LastState(obj).(*corev1.Pod); ok {
-				started.ReleaseGone(pod)
-			}
-		},
-	})
-	if err != nil {
+	if err := started.WatchPods(from.informers.Core().V1().Pods().Informer()); err != nil {
 		klog.ErrorS(err, "Failed to watch pods, those that finish keep the devices of their extended resources until they are deleted")
 	}
 }

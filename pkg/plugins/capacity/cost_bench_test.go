@@ -134,7 +134,7 @@ func BenchmarkSession(b *testing.B) {
 				ssn, p := s.next(scheduler)
 				ended := time.Now()
 				p.tellAskers()
-				p.observe()
+				p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 				costs += time.Since(ended).Seconds()
 				framework.CloseSession(ssn)
 				all += time.Since(begun).Seconds()

@@ -229,7 +229,7 @@ func (s *fixture) tiers() []conf.Tier {
 		opened = &plugin{cache: s.cache, arguments: readArguments(name, s.arguments)}
 		return readFirst{opened, s}
 	}
-	s.Plugins[gang.PluginName] = func(given framework.Arguments) framework.Plugin { return newGang(given, s.cache) }
+	s.Plugins[gang.PluginName] = func(given framework.Arguments) framework.Plugin { return &gangPlugin{gang.New(given), s.cache} }
 	s.Plugins[predicates.Name] = predicates.NewBuilder(Name, CardName)
 	on := ptr.To(true)
 	options := []conf.PluginOption{

@@ -17,10 +17,6 @@ type gangPlugin struct {
 	cache *cache
 }
 
-func newGang(arguments framework.Arguments, cache *cache) framework.Plugin {
-	return &gangPlugin{Plugin: gang.New(arguments), cache: cache}
-}
-
 // OnSessionOpen implements framework.Plugin.
 func (g *gangPlugin) OnSessionOpen(ssn *framework.Session) {
 	g.cache.gang = g

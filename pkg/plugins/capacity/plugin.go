@@ -54,7 +54,7 @@ func New(ctx context.Context) *Plugins {
 // plugin gang, which must close at the right time.
 func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 	builders := map[string]framework.PluginBuilder{
-		gang.PluginName: func(given framework.Arguments) framework.Plugin { return newGang(given, p.cache) },
+		gang.PluginName: func(given framework.Arguments) framework.Plugin { return &gangPlugin{gang.New(given), p.cache} },
 	}
 	for _, name := range []string{Name, CardName} {
 		builders[name] = func(given framework.Arguments) framework.Plugin {
@@ -156,6 +156,7 @@ func (p *plugin) register(ssn *framework.Session) {
 	ssn.AddPredicateFn(p.Name(), p.predicate)
 	ssn.AddNodeOrderFn(p.Name(), p.nodeOrder)
 	ssn.AddQueueOrderFn(p.Name(), p.queueOrder)
+	ssn.AddHyperNodeGradientForJobFn(p.Name(), p.placements.Gradients)
 	ssn.AddPreemptiveFn(p.Name(), p.preemptive)
 	ssn.AddReclaimableFn(p.Name(), p.reclaimable)
 	ssn.AddPreemptableFn(p.Name(), p.preemptable)
@@ -181,7 +182,7 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.report()
 	p.publish()
 	p.tellAskers()
-	p.observe()
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 	p.snapshot.RememberPayers()
 	p.placements.UnreserveUnbound()
 	p.forgetUnboundNodes()
@@ -189,11 +190,6 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.snapshot.ProtectQueues(ssn.Queues, ssn.TotalDeserved, ssn.TotalGuarantee)
 	p.cache.closeGang(ssn)
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)
-}
-
-// observe lets the usage recorder observe the session.
-func (p *plugin) observe() {
-	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 }
 
 // readArguments reads the arguments. It logs invalid arguments, and uses their defaults.

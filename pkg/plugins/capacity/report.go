@@ -3,15 +3,13 @@
 package capacity
 
 import (
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // report reports why the pods and jobs refused in this session wait, and which queues have problems.
 func (p *plugin) report() {
-	p.refuseForGood()
-	p.refuseUnplaced()
+	p.elastic.RefuseForGood()
+	p.elastic.RefuseUnplaced()
 	p.elastic.TellWaiting()
 	p.cache.report.Refusals(p.session.Jobs)
 	p.cache.report.Problems(p.snapshot.Problems, p.session.Queues)
@@ -26,35 +24,6 @@ func (p *plugin) report() {
 	if p.cache.outsiders != nil {
 		p.cache.report.MissingQueues(p.cache.outsiders.FindWithoutQueue(p.session.Queues))
 	}
-}
-
-// refuseForGood reports the pods that Volcano found no node for, and for which no node would do even if it were empty.
-func (p *plugin) refuseForGood() {
-	for _, job := range p.session.Jobs {
-		for id := range job.NodesFitErrors {
-			task := job.TaskStatusIndex[api.Pending][id]
-			if task == nil || p.cache.report.Refused(id) {
-				continue
-			}
-			if pod := p.snapshot.Known(task.Pod); pod != nil {
-				if never := p.checks.NeverFits(pod); never != nil {
-					p.cache.report.RefusePod(nil, task, never)
-				}
-			}
-		}
-	}
-}
-
-// refuseUnplaced reports the pods for which filtering found no node.
-func (p *plugin) refuseUnplaced() {
-	p.placements.Filtered(func(task *api.TaskInfo) {
-		if p.cache.report.Refused(task.UID) {
-			return
-		}
-		if refusal := p.placements.Refusal(task); refusal != nil {
-			p.cache.report.RefusePod(nil, task, p.elastic.Explained(task.Job, refusal))
-		}
-	})
 }
 
 // publish updates the metrics of queues.

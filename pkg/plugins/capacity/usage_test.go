@@ -68,9 +68,9 @@ func TestSessionsTellTheAccountWhoHoldsWhatSinceWhen(t *testing.T) {
 	s.job("late", "team", inqueue, nil, s.claimed(1, newPod("late", "", cpu(2))))
 	s.job("binding", "team", running, nil, newPod("binding", "n1", cpu(4)))
 	p := pluginOf(s.open(t))
-	p.observe()
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 	clock.Step(100*time.Second + accounting.Lag)
-	p.observe()
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 	want := []string{
 		`idle guaranteedIdle h100  "" 100`,
 		`team used cpu ns "llm" 70`,
@@ -88,10 +88,10 @@ func TestASessionThatMayLackHoldersSaysNothing(t *testing.T) {
 	clock, account := accounted(s)
 	s.job("holder", "team", running, nil, since(newPod("holder", "n1", cpu(1)), 0))
 	p := pluginOf(s.open(t))
-	p.observe()
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 	clock.Step(50 * time.Second)
 	p.checks.CardsNotReady = p.notRead("pods")
-	p.observe()
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 	if lines := counted(account); lines != nil {
 		t.Errorf("the account counts %s", lines)
 	}
@@ -160,7 +160,8 @@ func manyHolders(t testing.TB, pods int) (*fixture, *testingclock.FakeClock) {
 // nextSession returns an unchanged session after one that has observed everything.
 func (s *fixture) nextSession(t testing.TB) *plugin {
 	ssn := s.open(t)
-	pluginOf(ssn).observe()
+	p := pluginOf(ssn)
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 	(&plugin{cache: s.cache, arguments: readArguments(Name, s.arguments)}).OnSessionOpen(ssn)
 	return s.cache.opened
 }
@@ -171,7 +172,7 @@ func TestASessionInWhichNothingChangedObservesNobody(t *testing.T) {
 	p := s.nextSession(t)
 	p.snapshot.EachChangedHolding(p.placements.Promised, func(h *snapshot.Holding) { t.Errorf("%s is observed", h.Holder) })
 	clock.Step(time.Second)
-	if objects := testing.AllocsPerRun(10, p.observe); objects > 10 {
+	if objects := testing.AllocsPerRun(10, func() { p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil) }); objects > 10 {
 		t.Errorf("a session in which nothing has changed allocates %v objects for the record of usage", objects)
 	}
 }
@@ -189,7 +190,7 @@ func BenchmarkObserve(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				clock.Step(c.step)
-				p.observe()
+				p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pods, "ns/pod")
 		})

@@ -25,7 +25,7 @@ func (p *Plugins) Answer(ssn *framework.Session) {
 		p.cache.publisher.AnswerQuestions(func(*visibility.Question) (*v1alpha1.Explanation, error) { return nil, errNotUsed })
 		return
 	}
-	opened.refuseUnplaced() // an answer filters nodes again
+	opened.elastic.RefuseUnplaced() // an answer filters nodes again
 	if opened.devices != nil {
 		opened.devices.BeginAnswers()
 	}

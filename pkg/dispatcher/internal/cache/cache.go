@@ -234,10 +234,7 @@ func (c *Cache) bindingHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: shows, UpdateFunc: func(_, after any) { shows(after) },
 		DeleteFunc: func(object any) {
-			if deleted, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = deleted.Obj
-			}
-			if rb, ok := object.(*workv1alpha2.ResourceBinding); ok {
+			if rb, ok := readiness.LastState(object).(*workv1alpha2.ResourceBinding); ok {
 				c.assumed.forget(rb.UID)
 				c.places.forget(rb.UID)
 			}

@@ -8,6 +8,8 @@ import (
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // ids are UIDs of objects, and permanent IDs of bindings. Both are universally unique.
@@ -44,10 +46,7 @@ func (c *changes) take() ids {
 // noting returns a handler that notes the IDs of changed objects.
 func (c *Cache) noting(id func(object any) string) cache.ResourceEventHandler {
 	note := func(object any) {
-		if deleted, ok := object.(cache.DeletedFinalStateUnknown); ok {
-			object = deleted.Obj
-		}
-		c.changes.add(id(object))
+		c.changes.add(id(readiness.LastState(object)))
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { note(object); c.change() },

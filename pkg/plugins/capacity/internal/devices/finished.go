@@ -6,10 +6,12 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/allocation"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // finishedPod is a pod that has finished or was deleted.
@@ -23,16 +25,28 @@ func newFinished() workqueue.TypedRateLimitingInterface[finishedPod] {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[finishedPod]())
 }
 
-// ReleaseFinished deletes, in the background, the claim for extended resources of a finished pod. It ignores other pods. Call it
-// for every pod that an informer adds or updates: Kubernetes 1.34 leaves the devices allocated until the pod is deleted.
-func (c *Cache) ReleaseFinished(pod *corev1.Pod) {
+// WatchPods deletes, in the background, the claims for extended resources of pods that finish or are deleted. Kubernetes 1.34 leaves the devices of finished pods
+// allocated until they are deleted.
+func (c *Cache) WatchPods(pods toolscache.SharedInformer) error {
+	_, err := pods.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { c.update(object.(*corev1.Pod)) },
+		UpdateFunc: func(_, object any) { c.update(object.(*corev1.Pod)) },
+		DeleteFunc: func(object any) {
+			if pod, ok := readiness.LastState(object).(*corev1.Pod); ok {
+				c.remove(pod)
+			}
+		},
+	})
+	return err
+}
+
+func (c *Cache) update(pod *corev1.Pod) {
 	if pod.Status.ExtendedResourceClaimStatus != nil && allocation.Finished(pod) {
 		c.finished.Add(finishedPod{Pod: pod})
 	}
 }
 
-// ReleaseGone is ReleaseFinished for deleted pods. Call it for every pod that an informer deletes.
-func (c *Cache) ReleaseGone(pod *corev1.Pod) {
+func (c *Cache) remove(pod *corev1.Pod) {
 	if c.Reader.ExtendedClaim(pod) != nil {
 		c.finished.Add(finishedPod{Pod: pod, deleted: true})
 	}

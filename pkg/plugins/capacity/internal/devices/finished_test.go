@@ -26,11 +26,11 @@ func holding(t *testing.T) (*fixture, *corev1.Pod) {
 // deletion.
 func TestAPodThatIsDeletedGivesUpItsExtendedClaim(t *testing.T) {
 	f, pod := holding(t)
-	f.cache.ReleaseGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "another"}})
+	f.cache.remove(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "another"}})
 	if f.cache.finished.Len() > 0 {
 		t.Error("a pod without such a claim is looked at")
 	}
-	f.cache.ReleaseGone(pod)
+	f.cache.remove(pod)
 	f.eventually("the claim is deleted", func() bool { return ClaimReader{f.cache}.ExtendedClaim(pod) == nil })
 }
 
@@ -38,12 +38,12 @@ func TestAPodThatHasFinishedGivesUpItsExtendedClaim(t *testing.T) {
 	f, pod := holding(t)
 	reader := ClaimReader{f.cache}
 	pod.Status.Phase = corev1.PodRunning
-	f.cache.ReleaseFinished(pod)
+	f.cache.update(pod)
 	if f.cache.finished.Len() > 0 || reader.ExtendedClaim(pod) == nil {
 		t.Error("a pod that runs gives up its claim")
 	}
 	done := pod.DeepCopy()
 	done.Status.Phase = corev1.PodSucceeded
-	f.cache.ReleaseFinished(done)
+	f.cache.update(done)
 	f.eventually("the claim is deleted", func() bool { return reader.ExtendedClaim(pod) == nil })
 }

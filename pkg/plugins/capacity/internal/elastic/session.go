@@ -153,7 +153,7 @@ func (s *Session) staysAdmitted(job *api.JobInfo) bool {
 func (s *Session) Solver() *eviction.Solver {
 	if s.solves == nil {
 		s.solves = eviction.New(eviction.Config{
-			Session: s.Volcano, Snapshot: s.Snapshot, Owner: s.Owner, CardsOn: s.Placements.CountedCardsOn, Obtainable: s.Placements.Obtainable, Published: s.Placements.Published,
+			Session: s.Volcano, Snapshot: s.Snapshot, Owner: s.Owner, CardsOn: s.Placements.CountedCardsOn, Obtainable: s.Placements.Obtainable, Published: s.Placements.Published, LargeEnough: s.Placements.LargeEnough,
 			Avoids:  func(job *api.JobInfo, node *api.NodeInfo) bool { return s.Nominations.Cache.HasFailed(job, node.Name) },
 			Budgets: s.disruptionBudgets(), WholeGangs: s.WholeGangs,
 		})

@@ -18,6 +18,7 @@ func (a *preemptor) cheapestPlan(domains []hypernodes.Domain) *Plan {
 	if len(domains) == 1 {
 		return a.planIn(domains[0])
 	}
+	domains = a.LargeEnough(a.job, domains)
 	best, least := -1, victims.Cost{}
 	a.inShares(domains, func(i int) {
 		plan := a.planIn(domains[i])

@@ -11,6 +11,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
@@ -27,6 +28,8 @@ type Config struct {
 	Obtainable func(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error)
 	// Published returns the number of devices of a class.
 	Published func(class string) int64
+	// LargeEnough returns the domains that could have what a job lacks of its minimum if nobody used them.
+	LargeEnough func(*api.JobInfo, []hypernodes.Domain) []hypernodes.Domain
 	// Avoids reports whether a job must not get a node.
 	Avoids func(*api.JobInfo, *api.NodeInfo) bool
 	// Budgets reads PodDisruptionBudgets. It may be nil.

@@ -19,7 +19,7 @@ import (
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // Offers keeps what DRA offers nodes as extended resources. Only the goroutine that runs the sessions uses it.
@@ -114,7 +114,7 @@ func (w *Wanted) WatchPods(informer toolscache.SharedIndexInformer) {
 			}
 		},
 		DeleteFunc: func(object any) {
-			if pod, known := snapshot.LastState(object).(*corev1.Pod); known {
+			if pod, known := readiness.LastState(object).(*corev1.Pod); known {
 				count(pod, -1)
 			}
 		},
@@ -135,7 +135,7 @@ func (w *Wanted) WatchPodGroups(informer toolscache.SharedIndexInformer) {
 			count(before.(*vcv1beta1.PodGroup), -1)
 		},
 		DeleteFunc: func(object any) {
-			if group, known := snapshot.LastState(object).(*vcv1beta1.PodGroup); known {
+			if group, known := readiness.LastState(object).(*vcv1beta1.PodGroup); known {
 				count(group, -1)
 			}
 		},

@@ -27,6 +27,8 @@ type Session struct {
 	Snapshot *snapshot.Snapshot
 	Checks   *checks.Session
 	Cards    *cards.Session
+	// Owner is the name under which the plugin joined the session.
+	Owner string
 	// Devices is nil if the scheduler does not allocate devices.
 	Devices *devices.Session
 	// GangEvictions says that evictions are planned for each job as a whole.

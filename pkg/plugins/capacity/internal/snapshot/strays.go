@@ -18,6 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // strays has the running pods that may belong to no job of a session. Their PodGroup or queue was deleted, or another
@@ -119,7 +120,7 @@ func (ss *strays) update(before, after *corev1.Pod) {
 }
 
 func (ss *strays) deleted(object any) {
-	if pod, ok := LastState(object).(*corev1.Pod); ok {
+	if pod, ok := readiness.LastState(object).(*corev1.Pod); ok {
 		ss.remove(pod.UID)
 	}
 }

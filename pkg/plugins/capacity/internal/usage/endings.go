@@ -14,7 +14,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/accounting"
 	"github.com/devicequota/devicequota/pkg/allocation"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // endings notes when pods are deleted and when claims lose their devices, so sessions need not search for them. Handlers of informers
@@ -75,7 +75,7 @@ func (r *Recorder) WatchPods(pods toolscache.SharedInformer) {
 			}
 		},
 		DeleteFunc: func(object any) {
-			if pod, is := snapshot.LastState(object).(*corev1.Pod); is {
+			if pod, is := readiness.LastState(object).(*corev1.Pod); is {
 				r.PodDeleted(pod)
 			}
 		},
@@ -104,7 +104,7 @@ func (r *Recorder) WatchClaims(reader *allocation.Reader) {
 			}
 		},
 		DeleteFunc: func(object any) {
-			if claim, is := snapshot.LastState(object).(*resourceapi.ResourceClaim); is {
+			if claim, is := readiness.LastState(object).(*resourceapi.ResourceClaim); is {
 				r.claimFreed(claim)
 			}
 		},

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package snapshot
+package readiness
 
-import toolscache "k8s.io/client-go/tools/cache"
+import "k8s.io/client-go/tools/cache"
 
 // LastState returns the last state of an object that an informer reports as deleted. An informer that has missed the deletion
 // wraps the object.
 func LastState(object any) any {
-	if missed, is := object.(toolscache.DeletedFinalStateUnknown); is {
+	if missed, is := object.(cache.DeletedFinalStateUnknown); is {
 		return missed.Obj
 	}
 	return object
