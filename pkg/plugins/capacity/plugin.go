@@ -168,7 +168,7 @@ func (p *plugin) register(ssn *framework.Session) {
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
 	ssn.RegisterBinder(p.Name(), p.binder())
-	p.trial.Follow(ssn)
+	p.trial.Follow(ssn, p.Name())
 }
 
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and queues.

@@ -9,18 +9,24 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// GradientsWithout returns the HyperNodes in which Volcano's action allocate tries to place a job, by tier, as if a plugin had no opinion. Volcano asks only
-// the first plugin that has one.
+// GradientsWithout returns the HyperNodes in which Volcano's action allocate tries to place a job, by tier, as if a plugin had no opinion.
 func GradientsWithout(session *framework.Session, plugin string, job *api.JobInfo, within *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
+	defer silence(session, plugin)()
+	return session.HyperNodeGradientForJobFn(job, within)
+}
+
+// silence keeps Volcano from asking a plugin, until it is undone. Volcano asks only the first plugin that has an opinion.
+func silence(session *framework.Session, plugin string) (undo func()) {
+	undo = func() {}
 	for t := range session.Tiers {
 		for i := range session.Tiers[t].Plugins {
 			option := &session.Tiers[t].Plugins[i]
 			if option.Name == plugin {
 				before := option.EnabledHyperNodeGradient
 				option.EnabledHyperNodeGradient = ptr.To(false)
-				defer func() { option.EnabledHyperNodeGradient = before }()
+				undo = func() { option.EnabledHyperNodeGradient = before }
 			}
 		}
 	}
-	return session.HyperNodeGradientForJobFn(job, within)
+	return undo
 }

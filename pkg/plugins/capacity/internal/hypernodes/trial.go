@@ -4,10 +4,8 @@ package hypernodes
 
 import (
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
@@ -17,20 +15,13 @@ type Trial struct {
 	nodes sets.Set[string]
 }
 
-// follower is the name under which a trial is told the HyperNode.
-const follower = "devicequota-hypernodes"
-
-// Follow makes a session tell the trial the HyperNode. Volcano asks one plugin only, so the trial comes first and asks the others.
-func (t *Trial) Follow(session *framework.Session) {
-	others := session.Tiers
-	all := append([]conf.Tier{{Plugins: []conf.PluginOption{{Name: follower, EnabledHyperNodeGradient: ptr.To(true)}}}}, others...)
-	session.AddHyperNodeGradientForSubJobFn(follower, func(group *api.SubJobInfo, hyperNode *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
+// Follow makes a session tell the trial the HyperNode, as the opinion of a plugin.
+func (t *Trial) Follow(session *framework.Session, plugin string) {
+	session.AddHyperNodeGradientForSubJobFn(plugin, func(group *api.SubJobInfo, hyperNode *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
 		t.job, t.nodes = group.Job, session.RealNodesSet[hyperNode.Name]
-		session.Tiers = others
-		defer func() { session.Tiers = all }()
+		defer silence(session, plugin)()
 		return session.HyperNodeGradientForSubJobFn(group, hyperNode)
 	})
-	session.Tiers = all
 }
 
 // Excludes reports whether a node is outside the HyperNode in which the job of a pod is being placed.
