@@ -38,7 +38,7 @@ func (p *plugin) openSnapshot() {
 		cache = p.cache.devices
 	}
 	p.checks = &checks.Session{
-		Jobs: ssn.Jobs, Nodes: ssn.NodeList, WholeGangs: p.arguments.ReclaimGangs, QuotasRead: p.cache.quotas == nil || p.cache.quotas.Synced(),
+		Jobs: ssn.Jobs, Nodes: ssn.NodeList, WholeGangs: p.arguments.ReclaimGangs, GangEvictions: p.arguments.GangEvictions, QuotasRead: p.cache.quotas == nil || p.cache.quotas.Synced(),
 	}
 	p.checkReadiness(allocates, cache)
 	var catalog *dra.Catalog

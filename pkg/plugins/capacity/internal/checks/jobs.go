@@ -162,11 +162,11 @@ func (s *Session) jobQuota(ask JobAsk) report.Refusal {
 	}
 }
 
-// admitsWithReclaim reports whether a job that needs devices or limited cards is admitted although there is no room for it. It may
+// admitsWithReclaim reports whether a job for which evictions are planned as a whole is admitted although there is no room for it. It may
 // take what its queue deserves from other queues, or room from jobs of lower priority in its queue. Without admission, it would never
 // reach the actions that evict for it. Upstream lets such jobs wait.
 func (s *Session) admitsWithReclaim(ask JobAsk) bool {
-	if !ask.Needs.Any && !ask.Needs.Cards {
+	if !s.EvictsTogether(ask) {
 		return false
 	}
 	from, takes := s.Takings(ask)
@@ -175,6 +175,11 @@ func (s *Session) admitsWithReclaim(ask JobAsk) bool {
 	}
 	_, may := s.Right(ask, from)
 	return may
+}
+
+// EvictsTogether reports whether evictions are planned as a whole for a job that asks its queue.
+func (s *Session) EvictsTogether(ask JobAsk) bool {
+	return s.GangEvictions || ask.Needs.Any || ask.Needs.Cards
 }
 
 // Takings returns what the configured actions could take from other jobs. takes is false if that is nothing.

@@ -31,6 +31,8 @@ type Session struct {
 	// Jobs are the jobs of the session. WholeGangs says that gangs may be evicted whole.
 	Jobs       map[api.JobID]*api.JobInfo
 	WholeGangs bool
+	// GangEvictions says that evictions are planned for each job as a whole.
+	GangEvictions bool
 	// Nodes are the nodes of the session.
 	Nodes []*api.NodeInfo
 	// MostDevices returns the most devices of a class that one node can reach, zero if that is not known. It is nil if devices are not read.

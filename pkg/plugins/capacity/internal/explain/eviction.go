@@ -225,7 +225,7 @@ func (s *Session) explainLateEntry(job *api.JobInfo) *v1alpha1.Eviction {
 
 // whyNoEntry returns why a job may not take the room that it lacks from other jobs.
 func (s *Session) whyNoEntry(ask checks.JobAsk) string {
-	if !ask.Needs.Any && !ask.Needs.Cards {
+	if !s.Checks.EvictsTogether(ask) {
 		return "it asks for no devices and no limited cards, and waits until there is room for it"
 	}
 	refused, err := s.Snapshot.FitsInqueue(ask.Queue, ask.Needs)
