@@ -5,6 +5,7 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,14 +19,18 @@ type borrowed struct {
 	held []int
 	// launchers is the number of pods of the gang without devices.
 	launchers int
-	// deserved is what ours deserves, and spare what theirs holds above its own.
-	deserved, spare int
+	// deserved is what ours deserves, and spare what theirs holds above its own. The gang starts with the minimum.
+	deserved, spare, minimum int
 }
 
-func drawBorrowed(random *rand.Rand) *borrowed {
+// drawBorrowed draws a gang whose minimum are all its pods, or fewer.
+func drawBorrowed(random *rand.Rand, fewer bool) *borrowed {
 	b := &borrowed{launchers: random.IntN(3)}
 	g := drawnGang{name: "gang", pods: 1 + random.IntN(7), tier: 1 + random.IntN(2)}
-	b.gangs = []drawnGang{g}
+	b.gangs, b.minimum = []drawnGang{g}, g.pods
+	if fewer {
+		b.minimum, b.launchers = 1+random.IntN(g.pods), 0
+	}
 	racks, used, total := 2+random.IntN(2), 0, 0
 	for n := range 2 * racks {
 		devices := 1 + random.IntN(3)
@@ -42,7 +47,7 @@ func drawBorrowed(random *rand.Rand) *borrowed {
 	b.deserved = random.IntN(total + 1)
 	b.spare = max(0, used-(total-b.deserved))
 	b.queues(total)
-	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: %d, queue: ours, networkTopology: {mode: hard, highestTierAllowed: %d}}}`, g.pods+b.launchers, g.tier)
+	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: %d, queue: ours, networkTopology: {mode: hard, highestTierAllowed: %d}}}`, b.minimum+b.launchers, g.tier)
 	for p := range g.pods + b.launchers {
 		asks := aClaim
 		if p >= g.pods {
@@ -92,8 +97,8 @@ func (b *borrowed) evictions() (least int, starts bool) {
 		for n := from; n < from+size; n++ {
 			free, held = free+b.free[n][0], held+b.held[n]
 		}
-		needed := max(0, g.pods-free)
-		mayTake := needed == 0 || needed <= min(b.spare, held) && g.pods <= b.deserved
+		needed := max(0, b.minimum-free)
+		mayTake := needed == 0 || needed <= min(b.spare, held) && b.minimum <= b.deserved
 		if mayTake && (!starts || needed < least) {
 			least, starts = needed, true
 		}
@@ -104,7 +109,7 @@ func (b *borrowed) evictions() (least int, starts bool) {
 func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
 	evicting, waiting := 0, 0
 	for seed := range uint64(40) {
-		b := drawBorrowed(rand.New(rand.NewPCG(seed, 3)))
+		b := drawBorrowed(rand.New(rand.NewPCG(seed, 3)), false)
 		outcome := b.run(t)
 		gone, want := 0, 0
 		for _, w := range outcome {
@@ -129,6 +134,31 @@ func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
 	}
 	if evicting < 8 || waiting < 8 {
 		t.Errorf("%d gangs take something back, and %d wait: these are no interesting cases", evicting, waiting)
+	}
+}
+
+// TestAGangThatStartsWithFewerPodsTakesBackNothingInVain: it starts if its minimum may, and takes back one device for each of its pods that the domain had no free one for.
+func TestAGangThatStartsWithFewerPodsTakesBackNothingInVain(t *testing.T) {
+	for seed := range uint64(15) {
+		b := drawBorrowed(rand.New(rand.NewPCG(seed, 4)), true)
+		outcome := b.run(t)
+		is, gone := outcome["gang"], 0
+		for _, w := range outcome {
+			gone += len(w.Evicted)
+		}
+		free := 0
+		for n := range b.held {
+			if b.gangs[0].tier == 2 || len(is.Pods) > 0 && slices.Contains([]string{fmt.Sprint("node-", n), fmt.Sprint("node-", n^1)}, is.Pods[0].Node) {
+				free += b.free[n][0]
+			}
+		}
+		_, starts := b.evictions()
+		if started := len(is.Pods) >= b.minimum; started != starts || !started && len(is.Pods)+gone > 0 || gone != max(0, len(is.Pods)-free) || gone > b.spare {
+			t.Errorf("seed %d: %d pods of %+v with the minimum %d run, and %d are evicted; starts %t: free %v, held %v, deserved %d, spare %d: %+v", seed, len(is.Pods), b.gangs[0], b.minimum, gone, starts, b.free, b.held, b.deserved, b.spare, is)
+		}
+		if err := b.together(is); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
 	}
 }
 
