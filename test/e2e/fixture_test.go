@@ -164,26 +164,22 @@ func (f *fixture) submit(ctx context.Context, j job) {
 }
 
 func (f *fixture) jobOf(j job) *batchv1alpha1.Job {
-	container := corev1.Container{Name: "main", Image: "registry.example.com/main:v1"}
-	container.Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	container := corev1.Container{Name: "main", Image: "registry.example.com/main:v1", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpu"}}}}
 	if !j.bestEffort {
 		container.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	}
-	podClaim := corev1.PodResourceClaim{Name: "gpu"}
+	podClaim := corev1.PodResourceClaim{Name: "gpu", ResourceClaimTemplateName: ptr.To(j.template)}
 	if j.claim != "" {
-		podClaim.ResourceClaimName = ptr.To(j.claim)
-	} else {
-		podClaim.ResourceClaimTemplateName = ptr.To(j.template)
+		podClaim.ResourceClaimName, podClaim.ResourceClaimTemplateName = ptr.To(j.claim), nil
 	}
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{container},
-		ResourceClaims: []corev1.PodResourceClaim{podClaim}, TerminationGracePeriodSeconds: ptr.To[int64](0),
+		ResourceClaims: []corev1.PodResourceClaim{podClaim}, TerminationGracePeriodSeconds: ptr.To[int64](0), PriorityClassName: j.priority,
 	}}
 	if j.claim == "" && j.template == "" {
 		template.Spec.ResourceClaims, template.Spec.Containers[0].Resources.Claims = nil, nil
 	}
 	template.Annotations = map[string]string{upstreamv1beta1.PodPreemptable: "true"}
-	template.Spec.PriorityClassName = j.priority
 	if j.node != "" {
 		template.Spec.NodeSelector = map[string]string{corev1.LabelHostname: j.node}
 	}
