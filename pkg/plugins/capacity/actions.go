@@ -51,7 +51,7 @@ func (a *action) Execute(ssn *framework.Session) {
 		p.placements.Backfill(func() { a.Action.Execute(ssn) })
 		return
 	case a.rule == "":
-		defer p.trial.End()
+		defer p.nominations.Trial.End()
 		if p.arguments.Incremental {
 			if shares := allocate.New(ssn, p.placements, a.Action, p.Name()); shares != nil {
 				shares.Run()

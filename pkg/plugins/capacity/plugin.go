@@ -21,7 +21,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -110,7 +109,6 @@ type plugin struct {
 	nominations *nomination.Session
 	elastic     *elastic.Session
 	usage       usage.Session
-	trial       hypernodes.Trial
 	// searches has those of upstream, which evicts for jobs without devices and counted cards. It is nil at other times.
 	searches *elastic.Searches
 }
@@ -168,7 +166,7 @@ func (p *plugin) register(ssn *framework.Session) {
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
 	ssn.RegisterBinder(p.Name(), p.binder())
-	p.trial.Follow(ssn, p.Name())
+	p.nominations.Trial.Follow(ssn, p.Name())
 }
 
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and queues.

@@ -83,9 +83,6 @@ func (p *plugin) refuseNodes(task *api.TaskInfo, refusal report.Refusal) error {
 // predicate is Volcano's PredicateFn. It returns an error if the node lacks the requested cards and devices, or the
 // quota forbids these. Volcano calls it for several nodes in parallel.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	if p.trial.Excludes(task, node.Name) {
-		return fmt.Errorf("node %s is outside the HyperNode in which the job is being placed", node.Name)
-	}
 	if err := p.nominations.Refuse(task, node); err != nil {
 		return err
 	}

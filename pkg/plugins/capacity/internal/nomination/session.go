@@ -7,6 +7,7 @@ package nomination
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -34,6 +35,8 @@ type Session struct {
 	Clock      clock.PassiveClock
 	// Timeout is the time for which room is kept.
 	Timeout time.Duration
+	// Trial keeps pods from their nominated nodes while the action allocate tries a HyperNode that does not have these.
+	Trial hypernodes.Trial
 
 	// kept has the nodes where room is kept. It is nil until Keep has run.
 	kept map[string]bool
@@ -148,8 +151,11 @@ func (s *Session) keep(job *api.JobInfo, pods []*api.TaskInfo) bool {
 	return true
 }
 
-// Refuse returns an error if a node would lack resources for the pods with evicted victims.
+// Refuse returns an error if a node would lack resources for the pods with evicted victims, or is outside the HyperNode in which the job is being placed.
 func (s *Session) Refuse(task *api.TaskInfo, node *api.NodeInfo) error {
+	if s.Trial.Excludes(task, node.Name) {
+		return fmt.Errorf("node %s is outside the HyperNode in which the job is being placed", node.Name)
+	}
 	if !s.kept[node.Name] || task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) {
 		return nil
 	}
