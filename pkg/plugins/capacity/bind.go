@@ -24,7 +24,7 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *sch
 }
 
 func (p *plugin) binder() placement.Binder {
-	binder := placement.Binder{Snapshots: p.cache.snapshots, Recorder: p.cache.report.Recorder, Timeout: p.arguments.BindingTimeout}
+	binder := placement.Binder{Snapshots: p.cache.snapshots, Recorder: p.cache.report.Recorder, Timeout: p.arguments.BindingTimeout, Failures: p.cache.failed}
 	if p.devices != nil {
 		binder.Devices = p.devices.Cache
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"reflect"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -87,6 +89,8 @@ type cache struct {
 	opened *plugin
 	// elastic has the jobs for which no pod can be evicted.
 	elastic *elastic.Cache
+	// failed has the pods whose binding failed.
+	failed *flowcontrol.Backoff
 	// nominations has the pods for which freed room is kept.
 	nominations *nomination.Cache
 	// session is the last session. name is the name under which the plugin joined it.
@@ -108,7 +112,10 @@ type clients struct {
 
 func newCache(ctx context.Context, clock clock.WithTicker) *cache {
 	fleet := cards.NewCache()
+	failed := flowcontrol.NewBackOff(10*time.Millisecond, 10*time.Second) // the first tries come at once, the later ones as in kube-scheduler
+	failed.Clock = clock
 	return &cache{
+		failed:    failed,
 		publisher: visibility.New(clock), usage: usage.NewRecorder(clock),
 		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, nominations: nomination.NewCache(), elastic: elastic.NewCache(), snapshots: snapshot.NewCache(&fleet.Fleet),
 	}

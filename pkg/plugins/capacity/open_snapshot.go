@@ -39,7 +39,9 @@ func (p *plugin) openSnapshot() {
 	}
 	p.checks = &checks.Session{
 		Jobs: ssn.Jobs, Nodes: ssn.NodeList, WholeGangs: p.arguments.ReclaimGangs, QuotasRead: p.cache.quotas == nil || p.cache.quotas.Synced(),
+		Failed: p.cache.failed, Now: p.cache.clock.Now(),
 	}
+	p.cache.failed.GC()
 	p.checkReadiness(allocates, cache)
 	var catalog *dra.Catalog
 	if cache != nil && cache.Ready() {

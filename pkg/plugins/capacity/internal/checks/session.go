@@ -6,8 +6,10 @@ package checks
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -33,6 +35,9 @@ type Session struct {
 	WholeGangs bool
 	// Nodes are the nodes of the session.
 	Nodes []*api.NodeInfo
+	// Failed has the pods whose binding failed, and Now is the time at which the session began.
+	Failed *flowcontrol.Backoff
+	Now    time.Time
 	// MostDevices returns the most devices of a class that one node can reach, zero if that is not known. It is nil if devices are not read.
 	MostDevices func(class string) int64
 
@@ -58,6 +63,15 @@ func (s *Session) NotReady() *report.NotReady {
 		return s.DevicesNotReady
 	}
 	return s.CardsNotReady
+}
+
+// BindingFailed refuses a pod for a while after its binding failed. If that happens again and again, the pod would take what others wait for in each
+// session, and use it in none. Users can make such pods: those that the API server cannot store any more once they have a node.
+func (s *Session) BindingFailed(task *api.TaskInfo) report.Refusal {
+	if s.Failed.IsInBackOffSinceUpdate(string(task.Pod.UID), s.Now) {
+		return report.BindingFailed{}
+	}
+	return nil
 }
 
 // Result is the answer of one check. The refusal is nil if the check passes.
