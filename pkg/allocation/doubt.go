@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,11 +35,14 @@ type doubtful struct {
 
 func (d doubtful) Unwrap() error { return d.error }
 
-// uncertain marks errors of a write that leave its outcome open. Only an answer below 500 says that the API server has refused.
+// tooLarge is in the answer 500 to a write that etcd never stores, such as that of a claim which its user has made very long.
+const tooLarge = "etcdserver: request is too large"
+
+// uncertain marks errors of a write that leave its outcome open. Only an answer below 500, or that etcd has refused, says that nothing was written.
 func uncertain(err error) error {
 	var status apierrors.APIStatus
 	answered := errors.As(err, &status)
-	if err == nil || answered && status.Status().Code < http.StatusInternalServerError {
+	if err == nil || answered && (status.Status().Code < http.StatusInternalServerError || strings.Contains(status.Status().Message, tooLarge)) {
 		return err
 	}
 	return doubtful{err, answered && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)}

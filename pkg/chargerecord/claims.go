@@ -44,21 +44,39 @@ func essence(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 			kept.Annotations[key] = text
 		}
 	}
+	results := slices.Clone(claim.Status.Allocation.Devices.Results)
+	for i := range results {
+		results[i].Tolerations = nil
+	}
 	for i := range claim.Spec.Devices.Requests {
-		request := claim.Spec.Devices.Requests[i].DeepCopy()
-		if request.Exactly != nil {
-			request.Exactly.Selectors, request.Exactly.Tolerations = nil, nil
+		if request := chosen(&claim.Spec.Devices.Requests[i], results); request != nil {
+			kept.Spec.Devices.Requests = append(kept.Spec.Devices.Requests, *request)
 		}
-		for j := range request.FirstAvailable {
-			request.FirstAvailable[j].Selectors, request.FirstAvailable[j].Tolerations = nil, nil
-		}
-		kept.Spec.Devices.Requests = append(kept.Spec.Devices.Requests, *request)
 	}
 	kept.Status.Allocation = &resourceapi.AllocationResult{
 		AllocationTimestamp: claim.Status.Allocation.AllocationTimestamp,
-		Devices:             resourceapi.DeviceAllocationResult{Results: claim.Status.Allocation.Devices.Results},
+		Devices:             resourceapi.DeviceAllocationResult{Results: results},
 	}
 	return kept
+}
+
+// chosen returns the classes of a request for which a claim has devices, or nil if it has none for the request. Users choose how long the rest is.
+func chosen(request *resourceapi.DeviceRequest, results []resourceapi.DeviceRequestAllocationResult) *resourceapi.DeviceRequest {
+	has := func(name string) bool {
+		return slices.ContainsFunc(results, func(result resourceapi.DeviceRequestAllocationResult) bool { return result.Request == name })
+	}
+	kept := &resourceapi.DeviceRequest{Name: request.Name}
+	if request.Exactly != nil && has(request.Name) {
+		kept.Exactly = &resourceapi.ExactDeviceRequest{DeviceClassName: request.Exactly.DeviceClassName}
+		return kept
+	}
+	for _, alternative := range request.FirstAvailable {
+		if has(request.Name + "/" + alternative.Name) {
+			kept.FirstAvailable = []resourceapi.DeviceSubRequest{{Name: alternative.Name, DeviceClassName: alternative.DeviceClassName}}
+			return kept
+		}
+	}
+	return nil
 }
 
 // ClaimsOf returns the claims in the record of a pod, reserved for the pod. It is nil if the pod has no such record.

@@ -15,10 +15,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
-// Actions returns the actions that replace upstream's actions of the same names. For jobs that ask for devices, or for cards that their
-// queue limits or deserves, preempt and reclaim follow the rules of package eviction. For the same jobs, allocate and backfill respect
-// the room that was freed for them. For all other jobs, upstream's actions decide, with their arguments. Without this plugin in the
-// configuration, the actions are upstream's.
+// Actions returns the actions that replace upstream's actions of the same names. For jobs for which evictions are planned as a whole, preempt and reclaim follow
+// the rules of package eviction. For the same jobs, allocate and backfill respect the room that was freed for them. For all other jobs, upstream's actions decide,
+// with their arguments. Without this plugin in the configuration, the actions are upstream's.
 func (p *Plugins) Actions() []framework.Action {
 	return []framework.Action{
 		&action{cache: p.cache, Action: upstream.New()},

@@ -50,7 +50,7 @@ func TestStartWaitsForPodsThatHoldCards(t *testing.T) {
 	}
 	expect("all pods are known", true)
 	must(t, ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger))
-	clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))
+	clock := testclock.NewFakeClock(time.Unix(1000, 0))
 	p.cache.snapshots.StartCatchUp(clock)
 	p.lookAgain()
 	expect("one is not known", false)

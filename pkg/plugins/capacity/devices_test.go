@@ -240,7 +240,7 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 	ssn := s.open(t)
 	must(t, ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger))
 	p := pluginOf(ssn)
-	clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))
+	clock := testclock.NewFakeClock(time.Unix(1000, 0))
 	p.cache.snapshots.StartCatchUp(clock)
 	if p.lookAgain(); p.checks.DevicesNotReady == nil || ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
 		t.Errorf("devices are allocated while pod stranger is unknown; not ready: %v", p.checks.DevicesNotReady)

@@ -62,10 +62,9 @@ func (p *plugin) deallocate(event *framework.Event) {
 		p.devices.Unreserve(pod)
 	}
 	if task.Status == api.Pending {
-		p.snapshot.Unplace(pod)
-	}
-	if task.Status == api.Pending && p.searches == nil {
-		p.checks.PromiseUndone(pod, task)
+		if p.snapshot.Unplace(pod); p.searches == nil {
+			p.checks.PromiseUndone(pod, task)
+		}
 	}
 }
 

@@ -109,8 +109,7 @@ type plugin struct {
 	nominations *nomination.Session
 	elastic     *elastic.Session
 	usage       usage.Session
-	// searches has those of upstream, which evicts for jobs without devices and counted cards. It is nil at other times.
-	searches *elastic.Searches
+	searches    *elastic.Searches // of upstream, which evicts for the other jobs; nil at other times
 }
 
 var _ framework.Plugin = &plugin{}

@@ -16,6 +16,9 @@ import (
 // prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It also
 // checks pods that request no resources: the backfill action places them without an AllocatableFn.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
+	if refusal := p.checks.BindingFailed(task); refusal != nil {
+		return p.refuseNodes(task, refusal)
+	}
 	if p.placements.UndoIncomplete(p.jobOf(task)) {
 		return p.session.PrePredicateFn(task) // other plugins have seen the pods that are undone
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,14 @@ type meanwhile func() error
 
 func (m meanwhile) PreBind(context.Context, *schedulercache.BindContext) error   { return m() }
 func (m meanwhile) PreBindRollBack(context.Context, *schedulercache.BindContext) {}
+
+// refusing refuses the binding of pods.
+type refusing func(*corev1.Pod) error
+
+func (r refusing) PreBind(_ context.Context, bind *schedulercache.BindContext) error {
+	return r(bind.TaskInfo.Pod)
+}
+func (r refusing) PreBindRollBack(context.Context, *schedulercache.BindContext) {}
 
 // expectAfter lets a pod of queue a be bound, and then expects that a pod of queue b takes its place.
 func (c *fuzzCluster) expectAfter(t *testing.T, act meanwhile, another func()) {
@@ -89,6 +98,49 @@ func TestAPodWhoseBindingCannotBePreparedIsNotCharged(t *testing.T) {
 				return errors.New("its volume is gone")
 			}, func() { c.single("q", "b") })
 		})
+	}
+}
+
+// TestPodsWhoseBindingFailsAgainAndAgainKeepTheirPlacesFromNobody: each of them came first, in every session, and none ever ran. They are tried again,
+// less and less often.
+func TestPodsWhoseBindingFailsAgainAndAgainKeepTheirPlacesFromNobody(t *testing.T) {
+	c := newCalmCluster(t)
+	c.queue("org", "root", schedulingv1beta1.DRAQuota{}, func(s *schedulingv1beta1.QueueSpec) { s.Capability = cpu(1) })
+	c.queue("a", "org", schedulingv1beta1.DRAQuota{}, nil)
+	c.queue("b", "org", schedulingv1beta1.DRAQuota{}, nil)
+	c.node("n1", 16)
+	tries, fails := 0, true
+	c.scheduler.preBinders["volumes"] = refusing(func(pod *corev1.Pod) error {
+		if !fails || pod.Name == "q" {
+			return nil
+		}
+		tries++
+		return errors.New("it is too large")
+	})
+	for _, name := range []string{"f", "g"} {
+		c.single(name, "a")
+	}
+	for range 100 {
+		c.session()
+		c.clock.Step(100 * time.Millisecond)
+	}
+	if tries < 8 || tries > 40 {
+		t.Errorf("two pods were tried %d times in ten seconds", tries)
+	}
+	c.single("q", "b")
+	for range 5 {
+		c.session()
+		c.clock.Step(100 * time.Millisecond)
+	}
+	if !strings.Contains(c.places(), "q@n1") {
+		t.Errorf("q waits for pods that are never bound: %s", c.places())
+	}
+	fails = false
+	c.deletePod(c.pods.named("q"))
+	c.clock.Step(10 * time.Second)
+	c.session()
+	if !strings.Contains(c.places(), "f@n1") && !strings.Contains(c.places(), "g@n1") {
+		t.Errorf("nobody is tried again: %s", c.places())
 	}
 }
 

@@ -78,6 +78,9 @@ func kindOf(pod *demand.Pod) podKind {
 
 // Pod returns why the queue refuses the pod, according to the ledger or a view of it. It returns nil if the queue accepts the pod.
 func (s *Session) Pod(books *ledger.Ledger, info *api.QueueInfo, task *api.TaskInfo) report.Refusal {
+	if refusal := s.BindingFailed(task); refusal != nil {
+		return refusal
+	}
 	pod := s.Snapshot.Known(task.Pod)
 	if pod == nil {
 		return report.PodUnknown{}

@@ -62,6 +62,14 @@ func (s *Session) NotReady() *report.NotReady {
 	return s.CardsNotReady
 }
 
+// BindingFailed refuses a pod for a while after its binding failed.
+func (s *Session) BindingFailed(task *api.TaskInfo) report.Refusal {
+	if s.Snapshot.HasFailed(task.Pod.UID) {
+		return report.BindingFailed{}
+	}
+	return nil
+}
+
 // Result is the answer of one check. The refusal is nil if the check passes.
 type Result struct {
 	Name    string

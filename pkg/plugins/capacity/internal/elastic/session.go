@@ -111,6 +111,11 @@ func (s *Session) Asks(job *api.JobInfo) bool {
 	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || !hypernodes.Known(s.Volcano, job) || !s.Placements.EvictsTogether(job) {
 		return false
 	}
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if s.Checks.BindingFailed(task) != nil {
+			return false
+		}
+	}
 	valid := s.Volcano.JobValid(job)
 	return valid == nil || valid.Pass
 }

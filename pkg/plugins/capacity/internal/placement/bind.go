@@ -79,7 +79,7 @@ func (b Binder) PreBind(ctx context.Context, bind *schedulercache.BindContext) e
 	}
 	err := b.preBind(ctx, bind.TaskInfo, decided)
 	if err != nil {
-		b.Snapshots.NotBinding(bind.TaskInfo.Pod.UID)
+		b.Snapshots.BindingFailed(bind.TaskInfo.Pod.UID)
 	}
 	return err
 }
@@ -112,17 +112,21 @@ func (b Binder) preBindClaims(ctx context.Context, task *api.TaskInfo, decided *
 	return nil
 }
 
-// record adds the record of claims to a pod. The error says that there is no room for it.
+// record adds the record of claims to a pod, unless there is no room for it: the API server would refuse the condition that says so.
 func record(pod *corev1.Pod, claims []*resourceapi.ResourceClaim) error {
 	chargerecord.SetClaims(pod, claims)
-	return roomForRecord(pod)
+	err := roomForRecord(pod)
+	if err != nil {
+		delete(pod.Annotations, chargerecord.ClaimsAnnotation)
+	}
+	return err
 }
 
 // roomForRecord returns an error if the annotations of a pod, including its record, exceed their size limit. The API server accepts a binding with
 // more, but then refuses every later status of the pod: the pod would never end, and no condition could say that it is evicted.
 func roomForRecord(pod *corev1.Pod) error {
 	if err := apivalidation.ValidateAnnotationsSize(pod.Annotations); err != nil {
-		return fmt.Errorf("the annotations of pod %s/%s leave no room for the record of its charge: shorten them: %w", pod.Namespace, pod.Name, err)
+		return fmt.Errorf("the annotations of pod %s/%s leave no room for the record of its charge: shorten them, or use fewer claims and devices: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
 }
@@ -168,7 +172,7 @@ func (b Binder) PreBindRollBack(ctx context.Context, bind *schedulercache.BindCo
 	if !ok {
 		return
 	}
-	b.Snapshots.NotBinding(bind.TaskInfo.Pod.UID)
+	b.Snapshots.BindingFailed(bind.TaskInfo.Pod.UID)
 	if decided.Err == nil && len(decided.Claims) > 0 && b.Devices != nil {
 		b.Devices.UndoPreBind(ctx, bind.TaskInfo.Pod, decided.Claims)
 	}

@@ -24,6 +24,17 @@ type Refusal interface {
 	Message() string
 }
 
+// BindingFailed refuses a pod for a while after its binding failed. The event of the failure says why.
+type BindingFailed struct{}
+
+// Reason implements Refusal. The state ends by itself.
+func (BindingFailed) Reason() string { return "" }
+
+// Message implements Refusal.
+func (BindingFailed) Message() string {
+	return "The pod was given a node, but could not be bound: its event FailedScheduling says why. Others come first for up to ten seconds, then it is tried again"
+}
+
 // NodeRefusal says why a node is not suitable for a pod.
 type NodeRefusal struct {
 	Message string

@@ -5,6 +5,7 @@ package snapshot
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -28,6 +29,8 @@ type Cache struct {
 	review     dimensionReview
 	lists      lists
 	catchUp    catchUp
+	// failed has the pods whose binding failed.
+	failed *flowcontrol.Backoff
 }
 
 // lists is memory that is reused for every job.
@@ -37,7 +40,7 @@ type lists struct {
 
 // NewCache returns a cache that counts cards of a fleet.
 func NewCache(fleet *card.Fleet) *Cache {
-	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID][]string{}, notedNeeds: notedNeeds{}}
+	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID][]string{}, notedNeeds: notedNeeds{}, failed: newFailedBindings()}
 }
 
 // ignored reports whether a Volcano plugin that allocates devices itself excludes a resource from all accounts.

@@ -33,7 +33,8 @@ type catchUp struct {
 }
 
 // StartCatchUp starts to wait for pods that hold devices or cards, or have a nominated node.
-func (c *Cache) StartCatchUp(clock clock.PassiveClock) {
+func (c *Cache) StartCatchUp(clock clock.Clock) {
+	c.failed.Clock = clock
 	c.catchUp = catchUp{clock: clock, started: clock.Now()}
 }
 

@@ -69,7 +69,7 @@ func TestMissingPod(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t).queue("q", "root")
-			clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))
+			clock := testclock.NewFakeClock(time.Unix(1000, 0))
 			f.cache.StartCatchUp(clock)
 			if err := f.pods.Add(c.pod); err != nil {
 				t.Fatal(err)
@@ -99,7 +99,7 @@ func TestMissingPod(t *testing.T) {
 
 func TestAPodThatComesLaterIsNotMissing(t *testing.T) {
 	f := newFixture(t)
-	f.cache.StartCatchUp(testclock.NewFakePassiveClock(time.Unix(1000, 0)))
+	f.cache.StartCatchUp(testclock.NewFakeClock(time.Unix(1000, 0)))
 	for _, pod := range []*corev1.Pod{podObject("first", "", "nvidia.com/gpu=1"), podObject("later", "n1", "nvidia.com/gpu=1")} {
 		if err := f.pods.Add(pod); err != nil {
 			t.Fatal(err)

@@ -61,6 +61,8 @@ type Input struct {
 type Snapshot struct {
 	*Cache
 	Input
+	// begun is the time at which it was taken.
+	begun time.Time
 	// Ledger has the charges of the session, without what releasing pods still hold: see Held.
 	Ledger *ledger.Ledger
 	// ClusterTotal is the amount of resources to share.
@@ -114,9 +116,10 @@ func (c *Cache) Take(input Input) *Snapshot {
 		clear(c.notedNeeds)
 	}
 	s := &Snapshot{
-		Cache: c, Input: input, Problems: problems.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
+		Cache: c, Input: input, begun: c.failed.Clock.Now(), Problems: problems.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
 		unknownPayer: map[*demand.Claim]bool{}, limited: map[string]bool{}, offering: map[string]bool{},
 	}
+	c.failed.GC()
 	s.findInvalidClasses()
 	s.buildTree()
 	c.Counter.Claims.Match(s.matching())
