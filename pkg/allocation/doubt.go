@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 const (
@@ -35,14 +36,12 @@ type doubtful struct {
 
 func (d doubtful) Unwrap() error { return d.error }
 
-// tooLarge is in the answer 500 to a write that etcd never stores, such as that of a claim which its user has made very long.
-const tooLarge = "etcdserver: request is too large"
-
-// uncertain marks errors of a write that leave its outcome open. Only an answer below 500, or that etcd has refused, says that nothing was written.
+// uncertain marks errors of a write that leave its outcome open. Only an answer below 500, or that the object is too large for etcd, says that nothing was
+// written. Users decide how large claims are.
 func uncertain(err error) error {
 	var status apierrors.APIStatus
 	answered := errors.As(err, &status)
-	if err == nil || answered && (status.Status().Code < http.StatusInternalServerError || strings.Contains(status.Status().Message, tooLarge)) {
+	if err == nil || answered && (status.Status().Code < http.StatusInternalServerError || readiness.TooLarge(err)) {
 		return err
 	}
 	return doubtful{err, answered && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)}

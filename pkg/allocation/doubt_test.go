@@ -99,7 +99,7 @@ func TestResolve(t *testing.T) {
 		fails  bool
 	}{
 		"a refusal is certain":                                      {err: refused, again: 1, called: 1, fails: true},
-		"a claim that etcd never stores is not tried again":         {err: &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: tooLarge}}, again: 1, called: 1, fails: true},
+		"a claim that etcd never stores is not tried again":         {err: &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: request is too large"}}, again: 1, called: 1, fails: true},
 		"a lost answer is asked for until there is one":             {err: errConnection, again: 100, called: 101},
 		"a timeout is no answer":                                    {err: apierrors.NewTimeoutError("", 0), again: 100, called: 101},
 		"a server that fails once more after each read is believed": {err: internal, again: 100, called: doubtFailures, fails: true},

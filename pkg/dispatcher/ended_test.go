@@ -26,9 +26,8 @@ func (w *world) endJob(key string) {
 // completed is the status of a Volcano Job that has ended.
 const completed = `{"state":{"phase":"Completed"}}`
 
-// TestAFormerEndIsNoEndOfWhatRunsAgain: Karmada's status controller has not noted yet that the cluster has let go of what had ended there.
-func TestAFormerEndIsNoEndOfWhatRunsAgain(t *testing.T) {
-	const key = "ns/train-job"
+// newEndedWorld returns a world in which a Volcano Job of four cores has ended in cluster m1. Its binding has the key.
+func newEndedWorld(t *testing.T, key string) *world {
 	w := newQueueWorld(t, 1, 4, true)
 	w.train("train", 4, "m1", func(*batchv1alpha1.TaskSpec) {})
 	w.pass(20)
@@ -37,6 +36,13 @@ func TestAFormerEndIsNoEndOfWhatRunsAgain(t *testing.T) {
 	if charged := w.charge(key); charged != 0 {
 		t.Fatalf("charged %d after the end", charged)
 	}
+	return w
+}
+
+// TestAFormerEndIsNoEndOfWhatRunsAgain: Karmada's status controller has not noted yet that the cluster has let go of what had ended there.
+func TestAFormerEndIsNoEndOfWhatRunsAgain(t *testing.T) {
+	const key = "ns/train-job"
+	w := newEndedWorld(t, key)
 	w.sendTo(key, "m2") // the policy is changed, and back
 	for range 10 {
 		w.detect(key)
@@ -66,11 +72,7 @@ func TestAFormerEndIsNoEndOfWhatRunsAgain(t *testing.T) {
 // TestWhatHasEndedInAClusterThatIsAwayIsNotChargedWhenItIsEvicted from there.
 func TestWhatHasEndedInAClusterThatIsAwayIsNotChargedWhenItIsEvicted(t *testing.T) {
 	const key = "ns/train-job"
-	w := newQueueWorld(t, 1, 4, true)
-	w.train("train", 4, "m1", func(*batchv1alpha1.TaskSpec) {})
-	w.pass(20)
-	w.endJob("karmada-es-m1/train-job")
-	w.pass(5)
+	w := newEndedWorld(t, key)
 	w.reach("m1", false)
 	w.evict(key, "m1", "m2", 0)
 	w.deploy("other", 4, "m3")

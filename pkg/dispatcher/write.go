@@ -5,7 +5,6 @@ package dispatcher
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 const (
@@ -162,10 +162,9 @@ func (d *Dispatcher) patch(ctx context.Context, until time.Time, rb *workv1alpha
 	return d.cache.Patch(ctx, rb, patch)
 }
 
-// refused reports whether the API server has certainly rejected a request. If an object is too large for etcd, the API server does not say so by
-// the kind of the error.
+// refused reports whether the API server has certainly rejected a request.
 func refused(err error) bool {
-	return apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcdserver: request is too large") ||
+	return readiness.TooLarge(err) ||
 		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
 }
 

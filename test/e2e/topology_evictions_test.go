@@ -19,9 +19,13 @@ type contested struct {
 	ours, theirs string
 }
 
+func contestedIn(r *racks) *contested {
+	return &contested{racks: r, scene: &scene{fixture: r.fixture, record: recordPods(r.namespace), asked: tally{}}}
+}
+
 func newContested(ctx context.Context) *contested {
 	r := racksOf(ctx, 2)
-	c := &contested{racks: r, scene: &scene{fixture: r.fixture, record: recordPods(r.namespace), asked: tally{}}}
+	c := contestedIn(r)
 	c.ours, c.theirs = c.scene.oursAndTheirs(ctx, "root", 4, 4)
 	return c
 }
@@ -138,7 +142,7 @@ var _ = Describe("A gang of pods without devices", Ordered, ContinueOnFailure, f
 
 	newContested := func(ctx context.Context, ours, theirs string) *contested {
 		r := newRacks(ctx, func(f *fixture, node string) { f.node(ctx, node) })
-		c := &contested{racks: r, scene: &scene{fixture: r.fixture, record: recordPods(r.namespace), asked: tally{}}}
+		c := contestedIn(r)
 		c.ours = c.newQueue(ctx, "ours", "root", deservesResources(ours, "1Ti"))
 		c.theirs = c.newQueue(ctx, "theirs", "root", deservesResources(theirs, "1Ti"))
 		return c

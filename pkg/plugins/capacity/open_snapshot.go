@@ -67,7 +67,7 @@ func (p *plugin) openSnapshot() {
 	}
 	p.cards = &cards.Session{Fleet: &p.cache.cards.Fleet, Holds: p.snapshot.HoldsCards, Weight: p.arguments.NodeOrderWeight}
 	p.placements = &placement.Session{
-		Volcano: ssn, Snapshot: p.snapshot, Checks: p.checks, Cards: p.cards, Owner: p.Name(), Outdated: extended.Outdated(ssn.Nodes, catalog), GangEvictions: p.arguments.GangEvictions,
+		Volcano: ssn, Snapshot: p.snapshot, Checks: p.checks, Cards: p.cards, Owner: p.Name(), Outdated: extended.Outdated(ssn.Nodes, catalog),
 	}
 	if cache != nil {
 		p.openDevices(cache, catalog)

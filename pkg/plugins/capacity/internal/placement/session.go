@@ -31,8 +31,6 @@ type Session struct {
 	Owner string
 	// Devices is nil if the scheduler does not allocate devices.
 	Devices *devices.Session
-	// GangEvictions says that evictions are planned for each job as a whole.
-	GangEvictions bool
 	// Outdated has the nodes that list an extended resource that no class offers any more. It is nil if there are none.
 	Outdated map[string]bool
 
@@ -65,7 +63,7 @@ func (s *Session) Filtered(each func(*api.TaskInfo)) {
 // EvictsTogether reports whether evictions for a job are planned for the job as a whole. They are if some pod asks for devices, or for cards that its queue
 // limits or deserves.
 func (s *Session) EvictsTogether(job *api.JobInfo) bool {
-	if s.GangEvictions {
+	if s.Checks.GangEvictions {
 		return true
 	}
 	asks, known := s.asks[job.UID]

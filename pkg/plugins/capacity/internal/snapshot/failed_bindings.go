@@ -20,7 +20,7 @@ func (c *Cache) BindingFailed(pod types.UID) {
 	c.failed.Next(string(pod), c.failed.Clock.Now())
 }
 
-// HasFailed reports whether the binding of a pod has failed a while ago. If that happens again and again, the pod would take what others wait for in each
+// HasFailed reports whether the binding of a pod has failed a short time ago. If that happens again and again, the pod would take what others wait for in each
 // session, and use it in none. Users can make such pods: those that the API server cannot store any more once they have a node.
 func (s *Snapshot) HasFailed(pod types.UID) bool {
 	return s.failed.IsInBackOffSinceUpdate(string(pod), s.begun)
