@@ -144,7 +144,7 @@ var deviceScenarios = []scenario{
 			f.expectReleased(ctx, "named")
 			f.volcanoJob(ctx, workload{name: "nameless", queue: team, pods: 1, requests: requests})
 			f.expectHeld(ctx, volcanoJobs, "nameless", scalar, insufficient(team, ascend, 1, 3, 2))
-			f.Expect(hub.vc.BatchV1alpha1().Jobs(f.namespace).Delete(ctx, "named", metav1.DeleteOptions{})).To(Succeed())
+			f.remove(ctx, volcanoJobs, "named")
 			f.expectReleased(ctx, "named", "nameless")
 		},
 	},

@@ -74,6 +74,9 @@ var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 			bindings, err := karmada.WorkV1alpha2().ResourceBindings(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
 			for _, b := range bindings.Items {
+				if b.DeletionTimestamp != nil {
+					(&fixture{Gomega: g, namespace: b.Namespace}).deleteLost(ctx)
+				}
 				g.Expect(b.DeletionTimestamp).To(BeNil(), "binding %s/%s, finalizers %v", b.Namespace, b.Name, b.Finalizers)
 			}
 		}).WithContext(ctx).Should(Succeed())

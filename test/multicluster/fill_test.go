@@ -138,12 +138,11 @@ var fillScenarios = []scenario{
 		name: "a workload that is deleted gives its capacity back, and may come again under its name",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2")))
-			background := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
 			f.deployment(ctx, workload{name: "web", queue: team, pods: 2})
 			f.expectRunning(ctx, "web", 2)
 			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 2})
 			f.expectHeld(ctx, volcanoJobs, "train", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 4, 2))
-			f.Expect(hub.kube.AppsV1().Deployments(f.namespace).Delete(ctx, "web", background)).To(Succeed())
+			f.remove(ctx, deployments, "web")
 			f.expectRunning(ctx, "train", 2)
 			f.deployment(ctx, workload{name: "web", queue: team, pods: 2})
 			f.expectHeld(ctx, deployments, "web", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 4, 2))

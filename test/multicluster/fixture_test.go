@@ -16,7 +16,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 )
 
@@ -62,6 +65,27 @@ func (f *fixture) delete(ctx context.Context) {
 		}).WithContext(ctx).Should(Succeed())
 	}
 	f.Expect(hub.kube.CoreV1().Namespaces().Delete(ctx, f.namespace, metav1.DeleteOptions{})).To(Succeed())
+}
+
+// expectReported waits until each member that has a workload has reported its status. If the workload is deleted before, Karmada may lose
+// it: it deletes in a member only what its cache of the member has.
+func (f *fixture) expectReported(ctx context.Context, kind policyv1alpha1.ResourceSelector, name string) {
+	GinkgoHelper()
+	f.Eventually(func(g Gomega) {
+		binding := f.binding(ctx, kind, name)
+		g.Expect(binding).NotTo(BeNil())
+		g.Expect(binding.Status.AggregatedStatus).To(HaveLen(len(binding.Spec.Clusters)))
+		g.Expect(binding.Status.AggregatedStatus).To(HaveEach(HaveField("Status", Not(BeNil()))))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// remove deletes a workload in Karmada that runs in members.
+func (f *fixture) remove(ctx context.Context, kind policyv1alpha1.ResourceSelector, name string) {
+	GinkgoHelper()
+	f.expectReported(ctx, kind, name)
+	resource, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind))
+	objects := dynamic.NewForConfigOrDie(multicluster.Config()).Resource(resource).Namespace(f.namespace)
+	f.Expect(objects.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
 }
 
 // Kinds of workloads.

@@ -72,15 +72,10 @@ func (f *fixture) lose(ctx context.Context, w workload) {
 	GinkgoHelper()
 	f.deployment(ctx, w)
 	f.expectRunningIn(ctx, w.in, w.name, int(w.pods))
-	f.Eventually(func(g Gomega) { // otherwise, Karmada itself may lose an object that is deleted just after its creation
-		web, err := hub.kube.AppsV1().Deployments(f.namespace).Get(ctx, w.name, metav1.GetOptions{})
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(web.Status.ReadyReplicas).To(Equal(w.pods))
-	}).WithContext(ctx).Should(Succeed())
 	web, err := members[w.in].kube.AppsV1().Deployments(f.namespace).Get(ctx, w.name, metav1.GetOptions{})
 	f.Expect(err).NotTo(HaveOccurred())
 	f.Expect(web.Labels).To(HaveKeyWithValue("karmada.io/managed", "true"))
-	f.Expect(hub.kube.AppsV1().Deployments(f.namespace).Delete(ctx, w.name, metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
+	f.remove(ctx, deployments, w.name)
 	f.Eventually(func() *workv1alpha2.ResourceBinding { return f.binding(ctx, deployments, w.name) }).WithContext(ctx).Should(BeNil())
 	web.ResourceVersion, web.UID = "", ""
 	_, err = members[w.in].kube.AppsV1().Deployments(f.namespace).Create(ctx, web, metav1.CreateOptions{})

@@ -58,7 +58,7 @@ var mistakeScenarios = []scenario{
 			f.Eventually(func() bool {
 				return f.told(ctx, "first-replicaset", "ReplicaSet", "Karmada")
 			}).WithContext(ctx).Should(BeTrue(), "an event that says how the kind is counted")
-			f.Expect(hub.kube.AppsV1().ReplicaSets(f.namespace).Delete(ctx, "first", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
+			f.remove(ctx, replicaSets, "first")
 			f.expectRunningIn(ctx, east, "second", 2)
 		},
 	},

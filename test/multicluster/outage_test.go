@@ -25,6 +25,7 @@ func outageSpecs() {
 		f.deployment(ctx, workload{name: "deleted", queue: team, pods: 2, in: west})
 		f.expectRunningIn(ctx, west, "stays", 2)
 		f.expectRunningIn(ctx, west, "deleted", 2)
+		f.expectReported(ctx, deployments, "deleted")
 		f.volcanoJob(ctx, workload{name: "next", queue: team, pods: 2, in: east})
 		f.expectHeld(ctx, volcanoJobs, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 6, 4))
 

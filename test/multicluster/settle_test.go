@@ -29,7 +29,7 @@ var settleScenarios = []scenario{
 			}})
 			f.expectRunning(ctx, "lasts", 2)
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 2})
-			f.Expect(hub.kube.AppsV1().Deployments(f.namespace).Delete(ctx, "lasts", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
+			f.remove(ctx, deployments, "lasts")
 			f.expectNotified(ctx, deployments, "lasts", "StillCharged", "has 2 of its pods, and is to have 0")
 			f.expectRunning(ctx, "next", 2)
 			f.Expect(f.allPods(ctx, "lasts")).To(BeEmpty())
@@ -131,7 +131,7 @@ var settleScenarios = []scenario{
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 1})
 			f.expectNotified(ctx, volcanoJobs, "train", "StillCharged", "its pods stay as they were made")
 			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
-			f.Expect(hub.vc.BatchV1alpha1().Jobs(f.namespace).Delete(ctx, "train", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
+			f.remove(ctx, volcanoJobs, "train")
 			f.expectRunning(ctx, "next", 1)
 		},
 	},
