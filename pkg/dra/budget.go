@@ -115,6 +115,16 @@ func (e *Effort) Want(had int) bool {
 	return true
 }
 
+// Spend spends units on work for the job other than a search on a node. It returns false if too little is left. Then the job gets a turn in a later
+// session, in which more is left, unless no job gets more than this one had.
+func (e *Effort) Spend(units int) bool {
+	drawn, left := e.draw(units, units)
+	if drawn == 0 {
+		e.Want(e.spent + left)
+	}
+	return drawn > 0
+}
+
 // draw takes between least and most units. If fewer than least are left, it takes none and returns the remaining amount.
 func (e *Effort) draw(least, most int) (drawn, left int) {
 	e.budget.mu.Lock()

@@ -51,6 +51,8 @@ type Catalog struct {
 	// ofNode holds the slices of single nodes. anywhere holds the slices that several nodes may reach.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
+	// partitioned says that some devices consume counters.
+	partitioned bool
 	// counts caches the number of devices by class.
 	counts sync.Map
 	// members caches whether each device matches classes.
@@ -74,6 +76,7 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 		c.drivers[slice.Spec.Driver] = true
 		c.pools[poolOf(slice)] = true
 		for i := range slice.Spec.Devices {
+			c.partitioned = c.partitioned || len(slice.Spec.Devices[i].ConsumesCounters) > 0
 			for name := range slice.Spec.Devices[i].Capacity {
 				if !slices.Contains(c.capacities[name], slice.Spec.Driver) {
 					c.capacities[name] = append(c.capacities[name], slice.Spec.Driver)
@@ -195,6 +198,12 @@ func (c *Catalog) PoolsFor(node string, yield func(PoolID)) {
 
 // NodesShareNothing reports whether each device can be reached from one node at most.
 func (c *Catalog) NodesShareNothing() bool { return c == nil || len(c.anywhere) == 0 }
+
+// AnySuits reports whether claims like this one can have as many devices, whichever of the suitable ones each of them gets.
+func (c *Catalog) AnySuits(claim *resourceapi.ResourceClaim) bool {
+	devices := &claim.Spec.Devices
+	return len(devices.Requests) == 1 && devices.Requests[0].Exactly != nil && len(devices.Constraints) == 0 && !c.partitioned && c.NodesShareNothing()
+}
 
 // slicesFor returns the slices with devices that a node may reach: its own slices, and slices not bound to a single node.
 func (c *Catalog) slicesFor(node string) []*resourceapi.ResourceSlice {

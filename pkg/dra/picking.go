@@ -79,6 +79,7 @@ func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resou
 func (a *Allocator) pick(ctx context.Context, node *corev1.Node, reachable []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim,
 	quota Quota, effort *NodeEffort, timed bool,
 ) ([]resourceapi.AllocationResult, error) {
+	reachable = a.withoutTainted(reachable, claims)
 	solver, err := a.open(ctx, reachable)
 	if err != nil {
 		return nil, err
@@ -128,8 +129,11 @@ func (p *picking) ask(solver *solver, claims []*resourceapi.ResourceClaim) ([]re
 		}
 		results, err = p.allocate(solver, claims)
 	}
-	if err != nil || len(results) != len(claims) {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(results) != len(claims):
+		return p.askOfEachValue(solver, claims)
 	}
 	return results, nil
 }

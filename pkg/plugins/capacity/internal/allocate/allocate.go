@@ -97,17 +97,23 @@ func (a *Action) add(job *api.JobInfo) {
 	if subJob == nil {
 		return
 	}
+	tasks := a.waiting(subJob)
+	if tasks.Empty() {
+		return
+	}
+	a.push(queue, job)
+	a.tasks[job.UID] = tasks
+}
+
+// waiting returns the pods of a job that wait for nodes, in their order.
+func (a *Action) waiting(subJob *api.SubJobInfo) *util.PriorityQueue {
 	tasks := util.NewPriorityQueue(a.session.TaskOrderFn)
 	for _, task := range subJob.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.Resreq.IsEmpty() { // pods without requests are for the action backfill
 			tasks.Push(task)
 		}
 	}
-	if tasks.Empty() {
-		return
-	}
-	a.push(queue, job)
-	a.tasks[job.UID] = tasks
+	return tasks
 }
 
 func (a *Action) push(queue *api.QueueInfo, job *api.JobInfo) {
@@ -151,7 +157,9 @@ func (a *Action) runJob(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 	a.placeAll(statement, queue, job, subJob)
 	if !a.session.SubJobReady(job, subJob) && !a.session.SubJobPipelined(job, subJob) {
 		statement.Discard()
-		return false
+		if statement = a.together(job, subJob); statement == nil {
+			return false
+		}
 	}
 	if !a.session.JobReady(job) {
 		return false // the pods keep their nodes in this session

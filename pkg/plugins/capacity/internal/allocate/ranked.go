@@ -83,13 +83,8 @@ func (a *Action) ranked(task *api.TaskInfo) (node *api.NodeInfo, why *api.FitErr
 // bestOf returns the best node, nil if there is none. A node that an earlier pod asked is asked once more for the devices that this pod would get there.
 func (a *Action) bestOf(s *shared, task *api.TaskInfo) *api.NodeInfo {
 	enough := int(util.CalculateNumOfFeasibleNodesToFind(int32(len(a.nodes))))
-	ask := func(place int) ranking.Answer {
-		answer := a.ask(task, a.nodes[place])
-		s.found[place] = a.placements.Finding(task, a.nodes[place])
-		return answer
-	}
 	for {
-		place, now, found := s.Best(a.changed, enough, ask)
+		place, now, found := s.Best(a.changed, enough, a.asker(s, task))
 		switch {
 		case !found:
 			return nil
@@ -103,6 +98,15 @@ func (a *Action) bestOf(s *shared, task *api.TaskInfo) *api.NodeInfo {
 		s.Refuse(place, err)
 		s.found[place] = a.placements.Finding(task, a.nodes[place])
 		s.failure = nil
+	}
+}
+
+// asker returns a function that asks a node about a pod, and keeps what it finds out about devices.
+func (a *Action) asker(s *shared, task *api.TaskInfo) func(place int) ranking.Answer {
+	return func(place int) ranking.Answer {
+		answer := a.ask(task, a.nodes[place])
+		s.found[place] = a.placements.Finding(task, a.nodes[place])
+		return answer
 	}
 }
 

@@ -28,6 +28,9 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 	if len(state.unallocated) == 0 {
 		return nil
 	}
+	if state.given(node.Name, s.allocator.ChangesOn(node.Name)) {
+		return nil
+	}
 	picked, err := s.find(state, node)
 	switch {
 	case err != nil:
@@ -109,7 +112,7 @@ func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
 // search is pick. It also returns the quota with its results.
 func (s *Session) search(state *State, node *corev1.Node, effort *dra.NodeEffort) (*pick, *nodeQuota, error) {
 	picked := &pick{changes: s.allocator.ChangesOn(node.Name)}
-	quota := &nodeQuota{session: s, state: state, node: node}
+	quota := &nodeQuota{session: s, state: state, node: node, pods: []*State{state}}
 	results, err := s.allocator.Pick(s.searchContext(), node, state.objects(), quota.asQuota(), effort)
 	if quota.refusal != nil {
 		state.refuse(quota.refusal)

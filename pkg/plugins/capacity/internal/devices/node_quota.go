@@ -14,14 +14,19 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// nodeQuota decides which devices of one node the quota allows for a pod.
+// nodeQuota decides which devices of one node the quota allows for a pod, or for several pods of a queue together.
 type nodeQuota struct {
 	session *Session
-	state   *State
-	node    *corev1.Node
+	// state has the claims that need devices.
+	state *State
+	node  *corev1.Node
+	// pods are the pods of the state. Others is what pods on other nodes ask for at the same time.
+	pods   []*State
+	others ledger.Demand
 
-	// amounts has the amounts of each claim with the accepted devices.
+	// amounts has the amounts of each claim with the accepted devices, and asked all that the pods and the others ask for then.
 	amounts []ledger.Amounts
+	asked   ledger.Demand
 	// refusals counts the sets of devices that were not accepted. refusal says why, nil if the reason is failed.
 	refusals int
 	refusal  report.Refusal
@@ -77,11 +82,18 @@ func (q *nodeQuota) check(results []resourceapi.AllocationResult) bool {
 	return refusal == nil && busy == nil && err == nil
 }
 
-// fits checks whether the pod fits if its claims have these amounts. busy says why it does not fit together with claims that it inherits.
+// fits checks whether the pods fit if the claims have these amounts. busy says why a pod does not fit together with claims that it inherits.
 func (q *nodeQuota) fits(amounts []ledger.Amounts) (refused *ledger.Refusal, busy report.Refusal, err error) {
-	asked := slices.Clone(q.state.pod.Checked)
-	if cards := q.session.CardsOn(q.state.pod, q.node); cards != nil {
-		asked = append(asked, cards)
+	asked := slices.Clone(q.others)
+	for _, pod := range q.pods {
+		for _, part := range pod.pod.Checked {
+			if !slices.Contains(asked, part) { // pods may share a claim
+				asked = append(asked, part)
+			}
+		}
+		if cards := q.session.CardsOn(pod.pod, q.node); cards != nil {
+			asked = append(asked, cards)
+		}
 	}
 	for i, claim := range q.state.unallocated {
 		asked[slices.Index(asked, claim.Part)] = ledger.NewPart(amounts[i])
@@ -89,7 +101,13 @@ func (q *nodeQuota) fits(amounts []ledger.Amounts) (refused *ledger.Refusal, bus
 	if refused, err = q.state.books.Fits(q.state.pod.Queue, asked); refused != nil || err != nil {
 		return refused, nil, err
 	}
-	return nil, q.session.RefuseJoin(q.state.books, q.state.pod, asked), nil
+	for _, pod := range q.pods {
+		if busy := q.session.RefuseJoin(q.state.books, pod.pod, asked); busy != nil {
+			return nil, busy, nil
+		}
+	}
+	q.asked = asked
+	return nil, nil, nil
 }
 
 // charge implements dra.Quota. A device that cannot be counted has no amounts here: accepts decides about it.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+)
+
+// Group is a node and the pods that are to go there.
+type Group struct {
+	Node  *api.NodeInfo
+	Tasks []*api.TaskInfo
+}
+
+// PickTogether picks devices for pods on several nodes that all of them can have at the same time. PrePredicate must have run for each pod. The result is
+// false if there are no such devices, or none are found.
+func (s *Session) PickTogether(groups []Group) (devices.Choice, bool) {
+	var asking []devices.Group
+	for _, group := range groups {
+		pods := devices.Group{Node: group.Node.Node}
+		for _, task := range group.Tasks {
+			placement := s.on(task, group.Node)
+			if placement == nil || !placement.begun {
+				continue
+			}
+			if placement.exceeded != nil {
+				return nil, false
+			}
+			if placement.devices != nil {
+				pods.Pods = append(pods.Pods, placement.devices)
+			}
+		}
+		if len(pods.Pods) > 0 {
+			asking = append(asking, pods)
+		}
+	}
+	if len(asking) == 0 {
+		return nil, true
+	}
+	choice, err := s.Devices.PickTogether(asking)
+	return choice, err == nil && choice != nil
+}
+
+// Give gives a pod the devices that were chosen for it on a node, until another pod gets devices there. PrePredicate must have run since then.
+func (s *Session) Give(task *api.TaskInfo, node *api.NodeInfo, choice devices.Choice) {
+	if placement := s.on(task, node); placement != nil && placement.devices != nil {
+		s.Devices.Give(placement.devices, node.Node, choice)
+	}
+}
+
+// Spend spends some of the search effort of a pod's job in this session. It returns false if nothing is left, or if the pod asks for no devices.
+func (s *Session) Spend(task *api.TaskInfo, units int) bool {
+	for _, placement := range s.existing(task) {
+		if placement.devices != nil {
+			return s.Devices.Spend(placement.devices, units)
+		}
+	}
+	return false
+}
+
+// Simple reports whether it does not matter which of the suitable devices a pod gets, if all others that ask for devices are alike.
+func (s *Session) Simple(task *api.TaskInfo) bool {
+	return !slices.ContainsFunc(s.existing(task), func(p *Placement) bool { return p.devices != nil && !s.Devices.Simple(p.devices) })
+}
+
+// Coupled reports whether the devices that a pod gets on one node may decide what others get on other nodes.
+func (s *Session) Coupled(task *api.TaskInfo) bool {
+	return slices.ContainsFunc(s.existing(task), func(p *Placement) bool { return p.devices != nil && s.Devices.Coupled(p.devices) })
+}
