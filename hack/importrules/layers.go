@@ -25,7 +25,7 @@ var layers = []layer{
 	{"shared", "pkg/accounting/store pkg/allocation pkg/demand pkg/queueschema pkg/refusals pkg/settings pkg/visibility/server"},
 	{"shared", "pkg/accounting/metrics pkg/dispatcher/workload pkg/problems"},
 
-	{"scheduler", "pkg/plugins/capacity/internal/reclaim pkg/plugins/capacity/internal/report pkg/plugins/capacity/internal/ranking pkg/plugins/nodeorder pkg/plugins/predicates"},
+	{"scheduler", "pkg/plugins/capacity/internal/reclaim pkg/plugins/capacity/internal/report pkg/plugins/capacity/internal/joint pkg/plugins/capacity/internal/ranking pkg/plugins/nodeorder pkg/plugins/predicates"},
 	{"scheduler", "pkg/plugins/capacity/internal/hypernodes pkg/plugins/capacity/internal/lastvalid pkg/scheduler/internal/clones"},
 	{"scheduler", "pkg/plugins/capacity/internal/cards pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/snapshot"},
 	{"scheduler", "pkg/plugins/capacity/internal/describe pkg/plugins/capacity/internal/eviction pkg/plugins/capacity/internal/extended " +

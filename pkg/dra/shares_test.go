@@ -88,9 +88,9 @@ func TestTheLastShareReturnsTheCountersOfAPartition(t *testing.T) {
 	}
 }
 
-// TestTheFirstPodOfAGangTakesTheWholeDevice pins the behavior in docs/dra.md: pods choose one after another. A gang may wait although it
-// would fit if its first pod took its second choice (kubernetes 138765).
-func TestTheFirstPodOfAGangTakesTheWholeDevice(t *testing.T) {
+// TestTheClaimsOfSeveralPodsAreOneQuestion is the example of kubernetes 138765: the first of two pods takes the whole device, unless both are asked
+// about together.
+func TestTheClaimsOfSeveralPodsAreOneQuestion(t *testing.T) {
 	devices := []resourceapi.Device{consuming("whole", "gpu-0", "80Gi"), consuming("half-0", "gpu-0", "40Gi"), consuming("half-1", "gpu-0", "40Gi")}
 	wholes, halves := class("whole", `device.attributes["driver"].name == "whole"`), class("half", `device.attributes["driver"].name != "whole"`)
 	a := withEverything(NewCatalog([]*resourceapi.DeviceClass{wholes, halves}, inSlices([]resourceapi.CounterSet{counters("gpu-0")}, named(devices...))))
@@ -108,11 +108,8 @@ func TestTheFirstPodOfAGangTakesTheWholeDevice(t *testing.T) {
 	}
 
 	a.PutBack(first)
-	for _, name := range []string{"first", "second"} {
-		allocation := pick(half, whole)
-		if allocation == nil {
-			t.Fatalf("the %s pod gets nothing if pods prefer halves", name)
-		}
-		a.Take(allocation)
+	both := []*resourceapi.ResourceClaim{claim(firstAvailable("gpu", whole, half)), claim(firstAvailable("gpu", whole, half))}
+	if results, err := a.Pick(t.Context(), onNode("n1"), both, Quota{Accepts: atMost(nil)}, alone().Node()); err != nil || len(results) != 2 {
+		t.Errorf("both pods get %v, %v", results, err)
 	}
 }

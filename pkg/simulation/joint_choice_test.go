@@ -4,17 +4,13 @@ package simulation
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
-
-	"github.com/devicequota/devicequota/pkg/clusterstate"
 )
 
 // device is one that a driver publishes.
@@ -55,6 +51,10 @@ type tight struct {
 	// pods is what each pod wants, and asks the cpu of each.
 	pods []wants
 	asks []int
+	// sharing says which pods share one claim. They are together on a node.
+	sharing []bool
+	// minimum is the number of pods that the gang needs to start.
+	minimum int
 	// limits are those of the gang's queue.
 	limits map[string]int
 }
@@ -76,8 +76,13 @@ func drawTight(random *rand.Rand) *tight {
 	for i := range kinds {
 		kinds[i] = allWants[random.IntN(len(allWants))]
 	}
+	shared := random.IntN(6)
 	for range 2 + random.IntN(5) {
-		c.pods, c.asks = append(c.pods, kinds[random.IntN(len(kinds))]), append(c.asks, 1+random.IntN(2))
+		kind := random.IntN(len(kinds))
+		c.pods, c.asks, c.sharing = append(c.pods, kinds[kind]), append(c.asks, 1+random.IntN(2)), append(c.sharing, kind == shared && kinds[kind].template != "nothing")
+	}
+	if c.minimum = len(c.pods); random.IntN(4) == 0 {
+		c.minimum = 1 + random.IntN(len(c.pods))
 	}
 	for _, class := range []string{"gpu", "large", "small", "whole", "half"} {
 		if random.IntN(3) == 0 {
@@ -90,7 +95,8 @@ func drawTight(random *rand.Rand) *tight {
 // tighten reports whether all pods can run. Then it removes most of what one way to run them does not use.
 func (c *tight) tighten(random *rand.Rand) bool {
 	left, used := slices.Clone(c.cpus), map[string]bool{}
-	if !c.fits(0, left, used, make([]int, len(c.nodes)), map[string]int{}) {
+	search := tightSearch{tight: c, cpus: left, used: used, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1, skips: len(c.pods) - c.minimum}
+	if !search.fits(0) {
 		return false
 	}
 	for node := range c.nodes {
@@ -102,152 +108,90 @@ func (c *tight) tighten(random *rand.Rand) bool {
 	return true
 }
 
-// fits reports whether the pods from a pod on have room beside what is used.
-func (c *tight) fits(pod int, cpus []int, used map[string]bool, parts []int, charged map[string]int) bool {
-	if pod == len(c.pods) {
+// tightSearch tries everything.
+type tightSearch struct {
+	*tight
+	cpus, parts []int
+	used        map[string]bool
+	charged     map[string]int
+	// together is the node of the pods that share a claim, or -1. Skips is the number of pods that need not run.
+	together, skips int
+}
+
+// fits reports whether the pods from a pod on have room.
+func (s *tightSearch) fits(pod int) bool {
+	if pod == len(s.pods) {
 		return true
 	}
-	for node := range c.nodes {
-		if cpus[node] < c.asks[pod] {
+	for node := range s.nodes {
+		if s.cpus[node] < s.asks[pod] || s.sharing[pod] && s.together >= 0 && s.together != node {
 			continue
 		}
-		cpus[node] -= c.asks[pod]
-		for _, classes := range c.pods[pod].alternatives {
-			if c.take(pod, node, classes, "", cpus, used, parts, charged) {
-				return true
-			}
+		s.cpus[node] -= s.asks[pod]
+		if s.fitsOn(pod, node) {
+			return true
 		}
-		cpus[node] += c.asks[pod]
+		s.cpus[node] += s.asks[pod]
+	}
+	if s.skips > 0 {
+		s.skips--
+		if s.fits(pod + 1) {
+			return true
+		}
+		s.skips++
 	}
 	return false
 }
 
-// take takes a device of each class for a pod, and goes on to the next pod.
-func (c *tight) take(pod, node int, classes []string, model string, cpus []int, used map[string]bool, parts []int, charged map[string]int) bool {
-	if len(classes) == 0 {
-		return c.fits(pod+1, cpus, used, parts, charged)
+func (s *tightSearch) fitsOn(pod, node int) bool {
+	if s.sharing[pod] && s.together >= 0 {
+		return s.fits(pod + 1)
 	}
-	for _, d := range c.nodes[node] {
+	if s.sharing[pod] {
+		s.together = node
+		defer func() { s.together = -1 }()
+	}
+	return slices.ContainsFunc(s.pods[pod].alternatives, func(classes []string) bool { return s.take(pod, node, classes, "") })
+}
+
+// take takes a device of each class for a pod, and goes on to the next pod.
+func (s *tightSearch) take(pod, node int, classes []string, model string) bool {
+	if len(classes) == 0 {
+		return s.fits(pod + 1)
+	}
+	for _, d := range s.nodes[node] {
 		id := fmt.Sprint(node, d.name)
-		if used[id] || !d.suits(classes[0]) || parts[node]+d.parts > 2 || c.pods[pod].same && model != "" && model != d.model || c.exceeds(d, charged) {
+		if s.used[id] || !d.suits(classes[0]) || s.parts[node]+d.parts > 2 || s.pods[pod].same && model != "" && model != d.model || s.exceeds(d) {
 			continue
 		}
-		used[id], parts[node] = true, parts[node]+d.parts
-		c.charge(d, charged, 1)
-		if c.take(pod, node, classes[1:], d.model, cpus, used, parts, charged) {
+		s.used[id], s.parts[node] = true, s.parts[node]+d.parts
+		s.charge(d, 1)
+		if s.take(pod, node, classes[1:], d.model) {
 			return true
 		}
-		delete(used, id)
-		parts[node] -= d.parts
-		c.charge(d, charged, -1)
+		delete(s.used, id)
+		s.parts[node] -= d.parts
+		s.charge(d, -1)
 	}
 	return false
 }
 
 // charge charges a device to each class that selects it and that the quota limits.
-func (c *tight) charge(d device, charged map[string]int, n int) {
-	for class := range c.limits {
+func (s *tightSearch) charge(d device, n int) {
+	for class := range s.limits {
 		if d.suits(class) {
-			charged[class] += n
+			s.charged[class] += n
 		}
 	}
 }
 
-func (c *tight) exceeds(d device, charged map[string]int) bool {
-	for class, limit := range c.limits {
-		if d.suits(class) && charged[class] >= limit {
+func (s *tightSearch) exceeds(d device) bool {
+	for class, limit := range s.limits {
+		if d.suits(class) && s.charged[class] >= limit {
 			return true
 		}
 	}
 	return false
-}
-
-// tightCluster has the nodes and gangs of all.
-type tightCluster struct {
-	racks
-	all []*tight
-}
-
-// run returns the number of pods of each gang that run.
-func (c *tightCluster) run(t *testing.T) map[string]int {
-	t.Helper()
-	c.add(`{apiVersion: v1, kind: Namespace, metadata: {name: team}}`)
-	c.add(`{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}}`)
-	for _, size := range []string{"large", "small", "whole", "half"} {
-		c.add(`{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: %s}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].size == "%[1]s"'}}]}}`, size)
-	}
-	for _, w := range allWants {
-		c.template(w)
-	}
-	c.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: root, uid: root}, spec: {weight: 1}}`)
-	for i, gang := range c.all {
-		c.gang(fmt.Sprint("gang-", i), gang)
-	}
-	out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, c.String()), Configuration: sample()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	runs := map[string]int{}
-	for _, w := range out.Workloads {
-		runs[w.Name] += len(w.Pods)
-	}
-	return runs
-}
-
-// gang adds a gang with its queue and its nodes.
-func (c *tightCluster) gang(name string, gang *tight) {
-	var limits []string
-	for _, class := range slices.Sorted(maps.Keys(gang.limits)) {
-		limits = append(limits, fmt.Sprintf("%s: {count: %d}", class, gang.limits[class]))
-	}
-	c.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: %s, uid: %[1]s}, spec: {weight: 1, parent: root, dra: {capability: {%s}}}}`, name, strings.Join(limits, ", "))
-	for n := range gang.nodes {
-		c.node(name, n, gang)
-	}
-	c.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: %s, namespace: team, uid: %[1]s}, spec: {minMember: %d, queue: %[1]s}}`, name, len(gang.pods))
-	for p, w := range gang.pods {
-		claims, names := "", ""
-		if w.template != "nothing" {
-			claims, names = fmt.Sprintf(`, resourceClaims: [{name: gpu, resourceClaimTemplateName: %s}]`, w.template), `, claims: [{name: gpu}]`
-		}
-		c.pod(name, p, "", fmt.Sprintf(`nodeSelector: {gang: %s}, containers: [{name: main, image: training, resources: {requests: {cpu: "%d"}%s}}]%s`, name, gang.asks[p], names, claims))
-	}
-}
-
-func (c *tightCluster) template(w wants) {
-	var requests []string
-	constraints := ""
-	for i := range w.alternatives[0] {
-		if len(w.alternatives) == 1 || w.alternatives[0][i] == w.alternatives[1][i] {
-			requests = append(requests, fmt.Sprintf("{name: r%d, exactly: {deviceClassName: %s, count: 1}}", i, w.alternatives[0][i]))
-			continue
-		}
-		requests = append(requests, fmt.Sprintf("{name: r%d, firstAvailable: [{name: first, deviceClassName: %s, count: 1}, {name: second, deviceClassName: %s, count: 1}]}", i, w.alternatives[0][i], w.alternatives[1][i]))
-	}
-	if w.same {
-		constraints = `, constraints: [{matchAttribute: gpu.example.com/model}]`
-	}
-	if len(requests) > 0 {
-		c.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: %s, namespace: team}, spec: {spec: {devices: {requests: [%s]%s}}}}`, w.template, strings.Join(requests, ", "), constraints)
-	}
-}
-
-func (c *tightCluster) node(gang string, n int, of *tight) {
-	name, amounts := fmt.Sprintf("%s-node-%d", gang, n), fmt.Sprintf(`{cpu: "%d", memory: 64Gi, pods: "110"}`, of.cpus[n])
-	c.add(`{apiVersion: v1, kind: Node, metadata: {name: %s, uid: %[1]s, labels: {gang: %s}}, status: {capacity: %s, allocatable: %[3]s, conditions: [{type: Ready, status: "True"}]}}`, name, gang, amounts)
-	var all []string
-	counters := ""
-	for _, d := range of.nodes[n] {
-		consumes := ""
-		if d.parts > 0 {
-			consumes = fmt.Sprintf(`, consumesCounters: [{counterSet: gpu, counters: {parts: {value: "%d"}}}]`, d.parts)
-			counters = `, sharedCounters: [{name: gpu, counters: {parts: {value: "2"}}}]`
-		}
-		all = append(all, fmt.Sprintf(`{name: %s, attributes: {size: {string: %s}, model: {string: %s}}%s}`, d.name, d.size, d.model, consumes))
-	}
-	if len(all) > 0 {
-		c.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: %s, uid: slice-%[1]s}, spec: {driver: gpu.example.com, nodeName: %[1]s, pool: {name: %[1]s, generation: 1, resourceSliceCount: 1}, devices: [%s]%s}}`, name, strings.Join(all, ", "), counters)
-	}
 }
 
 func TestAGangRunsIfThereAreNodesAndDevicesForAllOfIt(t *testing.T) {
@@ -259,13 +203,13 @@ func TestAGangRunsIfThereAreNodesAndDevicesForAllOfIt(t *testing.T) {
 		for i := range 50 {
 			gang := drawTight(random)
 			if c.all = append(c.all, gang); gang.tighten(random) {
-				want[fmt.Sprint("gang-", i)] = len(gang.pods)
+				want[fmt.Sprint("gang-", i)] = gang.minimum
 			}
 		}
 		got := c.run(t)
 		for i, gang := range c.all {
-			if name := fmt.Sprint("gang-", i); got[name] != want[name] {
-				t.Errorf("seed %d: %d pods of %s run, want %d: %+v", seed, got[name], name, want[name], gang)
+			if name := fmt.Sprint("gang-", i); got[name] < want[name] || want[name] == 0 && got[name] > 0 {
+				t.Errorf("seed %d: %d pods of %s run, want at least %d: %+v", seed, got[name], name, want[name], gang)
 			}
 		}
 		runs, waits = runs+len(want), waits+len(c.all)-len(want)

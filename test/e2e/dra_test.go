@@ -182,14 +182,8 @@ var _ = Describe("What a claim requests", func() {
 
 	It("is the capacity of the partition for partitions of a device", func(ctx context.Context) {
 		class := f.model(ctx, "mig")
-		partition := func(name, size string) resourcev1.Device {
-			d := device(name, "mig", bytes(size))
-			d.Attributes["size"] = resourcev1.DeviceAttribute{StringValue: ptr.To(size)}
-			d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "card", Counters: map[string]resourcev1.Counter{"memory": {Value: resource.MustParse(size)}}}}
-			return d
-		}
-		f.nodeWith(ctx, "n", []resourcev1.CounterSet{{Name: "card", Counters: map[string]resourcev1.Counter{"memory": {Value: resource.MustParse("80Gi")}}}},
-			partition("half-0", "40Gi"), partition("half-1", "40Gi"), partition("eighth-0", "10Gi"), partition("eighth-1", "10Gi"), partition("eighth-2", "10Gi"))
+		f.nodeWith(ctx, "n", cardOf80Gi, partition("half-0", "mig", "40Gi"), partition("half-1", "mig", "40Gi"),
+			partition("eighth-0", "mig", "10Gi"), partition("eighth-1", "mig", "10Gi"), partition("eighth-2", "mig", "10Gi"))
 		queue := f.queue(ctx, "team", "root", limit(class, 8, "memory", "60Gi"))
 		profile := func(size string) resourcev1.DeviceRequest {
 			r := exactly(class, 1)

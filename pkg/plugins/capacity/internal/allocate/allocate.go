@@ -157,7 +157,7 @@ func (a *Action) runJob(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 	a.placeAll(statement, queue, job, subJob)
 	if !a.session.SubJobReady(job, subJob) && !a.session.SubJobPipelined(job, subJob) {
 		statement.Discard()
-		if statement = a.together(job, subJob); statement == nil {
+		if statement = a.together(queue, job, subJob); statement == nil {
 			return false
 		}
 	}

@@ -12,20 +12,26 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/joint"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 )
 
-// costOfQuestion is what a question about some pods on a node costs, besides the search for devices, in units of the search effort.
-const costOfQuestion = 20
+// costOfPick is what it costs to pick devices for some pods, besides the search for them, in units of the search effort.
+const costOfPick = 20
 
-// errNotPlaced says that Volcano has not given a pod a node. Volcano logs why.
-var errNotPlaced = errors.New("the node has not got the pod")
+var (
+	// errNoRoom says that the queue has no room for a pod beside those that are placed with it.
+	errNoRoom = errors.New("the queue has no room for the pod")
+	// errNotPlaced says that Volcano has not given a pod a node. Volcano logs why.
+	errNotPlaced = errors.New("the node has not got the pod")
+)
 
 // gang is a job whose pods did not get nodes one after another.
 type gang struct {
 	*Action
+	queue *api.QueueInfo
 	job   *api.JobInfo
 	kinds []*kind
 	// places has the places of the nodes that suit some of the pods.
@@ -35,8 +41,8 @@ type gang struct {
 	failures *failures
 	// coupled says that what pods get on one node may decide what others get on other nodes.
 	coupled bool
-	// asks is a pod that asks for devices. Its search effort limits the search.
-	asks *api.TaskInfo
+	// effort limits the search.
+	effort *dra.Effort
 	// groups has the pods for each node, and choice their devices. They are nil until they are found.
 	groups []placement.Group
 	choice devices.Choice
@@ -59,9 +65,9 @@ type kindKey struct {
 
 // together gives nodes to the pods that a job needs to start, after they did not get any one after another: a pod may have taken a node, or devices, that
 // another one needed, although there were others for it. It returns a statement, or nil if the job cannot start.
-func (a *Action) together(job *api.JobInfo, subJob *api.SubJobInfo) *framework.Statement {
-	g := &gang{Action: a, job: job, missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum())}
-	if !a.shares || !g.begin(subJob) {
+func (a *Action) together(queue *api.QueueInfo, job *api.JobInfo, subJob *api.SubJobInfo) *framework.Statement {
+	g := &gang{Action: a, queue: queue, job: job, missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum())}
+	if g.effort = a.placements.Effort(queue.Name, job.UID); g.effort == nil || !a.shares || !g.begin(subJob) {
 		return nil
 	}
 	search := joint.Search{Nodes: len(g.places), Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Coupled: g.coupled, Pods: g.counts()}
@@ -77,13 +83,13 @@ func (a *Action) together(job *api.JobInfo, subJob *api.SubJobInfo) *framework.S
 func (g *gang) begin(subJob *api.SubJobInfo) bool {
 	for tasks := g.waiting(subJob); !tasks.Empty(); {
 		task := tasks.Pop().(*api.TaskInfo)
-		if alone(&task.Pod.Spec) && g.session.PrePredicateFn(task) == nil {
+		if alone(&task.Pod.Spec) && g.session.Allocatable(g.queue, task) && g.session.PrePredicateFn(task) == nil {
 			g.add(task)
 		}
 	}
 	delete(g.Action.failures, g.job.UID) // what failed may have failed because of the pods that had nodes
 	g.failures = g.failuresOf(g.job)
-	if g.asks == nil || !g.enough(g.counts()) || len(g.kinds) == 1 && g.placements.Simple(g.asks) {
+	if !g.enough(g.counts()) || len(g.kinds) == 1 && g.placements.Simple(g.kinds[0].tasks[0]) {
 		return false
 	}
 	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool {
@@ -106,9 +112,6 @@ func (g *gang) add(task *api.TaskInfo) {
 		key.signed, key.pod = signed, ""
 	}
 	g.coupled = g.coupled || named || g.placements.Coupled(task)
-	if g.asks == nil && g.placements.PicksDevices(task) {
-		g.asks = task
-	}
 	at := slices.IndexFunc(g.kinds, func(k *kind) bool { return k.key == key })
 	if at < 0 {
 		at, g.kinds = len(g.kinds), append(g.kinds, &kind{key: key})
@@ -140,7 +143,7 @@ func (g *gang) suits(task *api.TaskInfo) map[int]bool {
 		}
 	}
 	for place, node := range g.nodes {
-		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.placements.Spend(g.asks, 1) && g.filter(task, node) == nil {
+		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(1) && g.filter(task, node) == nil {
 			suits[place] = true
 		}
 	}
@@ -170,7 +173,7 @@ func (g *gang) enough(pods []int) bool {
 
 // fits reports whether a node has room for these numbers of pods.
 func (g *gang) fits(node int, pods []int) (bool, error) {
-	if !g.placements.Spend(g.asks, costOfQuestion) {
+	if !g.effort.Spend(1) {
 		return false, joint.ErrGivenUp
 	}
 	group := placement.Group{Node: g.nodes[g.places[node]]}
@@ -187,13 +190,16 @@ func (g *gang) fits(node int, pods []int) (bool, error) {
 	if !sum.LessEqual(group.Node.Idle, api.Zero) {
 		return false, nil
 	}
+	if !g.effort.Spend(costOfPick) {
+		return false, joint.ErrGivenUp
+	}
 	_, found := g.placements.PickTogether([]placement.Group{group})
 	return found, nil
 }
 
 // accepts reports whether all nodes can have their pods at the same time.
 func (g *gang) accepts(on [][]int) (bool, error) {
-	if !g.placements.Spend(g.asks, costOfQuestion) {
+	if !g.effort.Spend(costOfPick) {
 		return false, joint.ErrGivenUp
 	}
 	var groups []placement.Group
@@ -241,6 +247,9 @@ func (g *gang) place(subJob *api.SubJobInfo) *framework.Statement {
 }
 
 func (g *gang) placeOn(statement *framework.Statement, task *api.TaskInfo, node *api.NodeInfo) error {
+	if !g.session.Allocatable(g.queue, task) {
+		return errNoRoom
+	}
 	if err := g.session.PrePredicateFn(task); err != nil {
 		return err
 	}

@@ -167,8 +167,8 @@ func (s *Session) Simple(state *State) bool {
 	return !state.open && len(state.unallocated) == 1 && len(state.allocated) == 0 && s.Catalog.AnySuits(state.unallocated[0].Object)
 }
 
-// Spend spends some of the effort of the pod's job on other work than searches on nodes. It returns false if nothing is left.
-func (s *Session) Spend(state *State, units int) bool { return state.effort.Spend(units) }
+// Effort returns the effort of a job of a queue for long searches in this session.
+func (s *Session) Effort(queue, job string) *dra.Effort { return s.budget.Of(queue, job) }
 
 // Coupled reports whether the devices that a pod gets on one node may decide what others get on other nodes: nodes share devices, or the quota counts
 // the devices that are picked.

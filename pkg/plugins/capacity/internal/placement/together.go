@@ -7,6 +7,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 )
 
@@ -52,14 +53,12 @@ func (s *Session) Give(task *api.TaskInfo, node *api.NodeInfo, choice devices.Ch
 	}
 }
 
-// Spend spends some of the search effort of a pod's job in this session. It returns false if nothing is left, or if the pod asks for no devices.
-func (s *Session) Spend(task *api.TaskInfo, units int) bool {
-	for _, placement := range s.existing(task) {
-		if placement.devices != nil {
-			return s.Devices.Spend(placement.devices, units)
-		}
+// Effort returns the effort of a job for long searches in this session. It is nil if the scheduler does not allocate devices.
+func (s *Session) Effort(queue string, job api.JobID) *dra.Effort {
+	if s.Devices == nil {
+		return nil
 	}
-	return false
+	return s.Devices.Effort(queue, string(job))
 }
 
 // Simple reports whether it does not matter which of the suitable devices a pod gets, if all others that ask for devices are alike.
