@@ -228,6 +228,8 @@ func (g *gang) accepts(on [][]int) (bool, error) {
 
 // place gives the pods the nodes and devices that were found. It returns nil if a node refuses a pod for another reason, such as a port that two pods need.
 func (g *gang) place(subJob *api.SubJobInfo) *framework.Statement {
+	g.placements.Follow(g.groups, g.choice)
+	defer g.placements.Follow(nil, nil)
 	statement := framework.NewStatement(g.session)
 	for _, group := range g.groups {
 		for _, task := range group.Tasks {
@@ -253,7 +255,6 @@ func (g *gang) placeOn(statement *framework.Statement, task *api.TaskInfo, node 
 	if err := g.session.PrePredicateFn(task); err != nil {
 		return err
 	}
-	g.placements.Give(task, node, g.choice)
 	if err := g.filter(task, node); err != nil {
 		return err
 	}

@@ -28,9 +28,6 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 	if len(state.unallocated) == 0 {
 		return nil
 	}
-	if state.given(node.Name, s.allocator.ChangesOn(node.Name)) {
-		return nil
-	}
 	picked, err := s.find(state, node)
 	switch {
 	case err != nil:

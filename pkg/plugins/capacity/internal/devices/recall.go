@@ -15,6 +15,9 @@ import (
 
 // find picks devices on a node for Filter, unless there are known to be none.
 func (s *Session) find(state *State, node *corev1.Node) (*pick, error) {
+	if picked := s.followed(state, node); picked != nil {
+		return picked, nil
+	}
 	if known, found := s.picks.of(state, node.Name, s.allocator); found {
 		return known, nil
 	}

@@ -116,6 +116,9 @@ func (s *Session) validPick(state *State, node *corev1.Node) (*pick, error) {
 	if len(state.unallocated) == 0 {
 		return &pick{}, nil
 	}
+	if picked := s.followed(state, node); picked != nil {
+		return picked, nil
+	}
 	if picked := state.picks[node.Name]; picked != nil && picked.changes == s.allocator.ChangesOn(node.Name) {
 		return picked, nil
 	}

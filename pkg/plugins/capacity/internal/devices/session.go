@@ -68,6 +68,8 @@ type Session struct {
 	promises map[types.UID]*promise
 	// promisedDevices has the promised allocations of each device.
 	promisedDevices map[dra.DeviceID][]*resourceapi.AllocationResult
+	// following has the devices that pods get in place of those that a search would find. It is nil if there are none.
+	following Choice
 	// budget limits the long searches of the session.
 	budget *dra.Budget
 	// atRoot are the holders of devices that are charged to root because their queue is unknown. It is nil until a pod lacks devices.

@@ -71,8 +71,6 @@ type pick struct {
 	amounts []ledger.Amounts
 	// changes is the state of the devices on the node for which the pick is valid.
 	changes uint64
-	// given says that the devices were chosen together with those of other pods.
-	given bool
 }
 
 // objects returns the claims that need devices.

@@ -26,6 +26,7 @@ type Choice map[types.UID]chosen
 
 // chosen is the allocation of one claim.
 type chosen struct {
+	node  string
 	claim allocatedClaim
 	// amounts is nil if the amounts do not depend on the devices.
 	amounts ledger.Amounts
@@ -104,7 +105,7 @@ func (t *together) with(all *State, quota *nodeQuota, results []resourceapi.Allo
 			t.err = cmp.Or(t.err, err)
 			return false
 		}
-		c := chosen{claim: allocated}
+		c := chosen{node: quota.node.Name, claim: allocated}
 		if all.open {
 			c.amounts = quota.amounts[i]
 		}
@@ -135,31 +136,27 @@ func (q *nodeQuota) together(results []resourceapi.AllocationResult) bool {
 	return refused == nil && busy == nil && err == nil
 }
 
-// Give gives a pod the devices that were chosen for it on a node, until another pod gets devices there. PreFilter must have run since then.
-func (s *Session) Give(state *State, node *corev1.Node, choice Choice) {
-	if len(state.unallocated) == 0 {
-		return
+// Follow gives the pods of a choice their devices, and no others, until it is called again. Nothing must get devices in between that the choice does not have.
+// A nil choice ends it.
+func (s *Session) Follow(choice Choice) { s.following = choice }
+
+// followed returns the chosen devices of a pod on a node, nil if some were chosen for another node, or none were.
+func (s *Session) followed(state *State, node *corev1.Node) *pick {
+	if s.following == nil {
+		return nil
 	}
-	picked := &pick{changes: s.allocator.ChangesOn(node.Name), given: true}
+	picked := &pick{changes: s.allocator.ChangesOn(node.Name)}
 	for _, claim := range state.unallocated {
-		c := choice[claim.Object.UID]
-		if c.claim.ResourceClaim == nil {
-			return // its claim was replaced
+		c, found := s.following[claim.Object.UID]
+		if !found || c.node != node.Name {
+			return nil
 		}
 		picked.results = append(picked.results, *c.claim.Status.Allocation)
 		if state.open {
 			picked.amounts = append(picked.amounts, c.amounts)
 		}
 	}
-	state.keep(node.Name, picked)
-}
-
-// given reports whether a pod was given devices on a node, which are still free.
-func (s *State) given(node string, changes uint64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	picked := s.picks[node]
-	return picked != nil && picked.given && picked.changes == changes
+	return picked
 }
 
 // Simple reports whether it does not matter which of the suitable devices a pod gets, if all others that ask for devices are alike.

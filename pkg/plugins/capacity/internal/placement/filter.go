@@ -36,6 +36,9 @@ func (s *Session) Filter(task *api.TaskInfo, node *api.NodeInfo, scope Scope) er
 	if scope == OutdatedOnly {
 		return nil
 	}
+	if planned, found := s.planned[task.UID]; found && planned != node.Name {
+		return unsuitable(task, node, "is not the node that was chosen for the pod together with others")
+	}
 	placement := s.on(task, node)
 	if placement == nil || !placement.begun && placement.refused == nil {
 		return s.refuseElsewhere(task, node)

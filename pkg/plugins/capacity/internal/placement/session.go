@@ -38,6 +38,8 @@ type Session struct {
 	current currentPod
 	// asks says which jobs ask for devices or counted cards. It has the jobs asked about so far.
 	asks map[api.JobID]bool
+	// planned has the nodes of pods that have been chosen together, while these are placed.
+	planned map[api.TaskID]string
 	// filtered has the placements of pods whose nodes are filtered in this session.
 	filtered []*Placement
 	// backfilling says that upstream's action backfill runs. backfilled is the job that it came to last.

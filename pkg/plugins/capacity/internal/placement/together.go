@@ -46,11 +46,16 @@ func (s *Session) PickTogether(groups []Group) (devices.Choice, bool) {
 	return choice, err == nil && choice != nil
 }
 
-// Give gives a pod the devices that were chosen for it on a node, until another pod gets devices there. PrePredicate must have run since then.
-func (s *Session) Give(task *api.TaskInfo, node *api.NodeInfo, choice devices.Choice) {
-	if placement := s.on(task, node); placement != nil && placement.devices != nil {
-		s.Devices.Give(placement.devices, node.Node, choice)
+// Follow sends pods to the nodes of their groups and gives them their devices, until it is called again. No other pods must be placed in between. No groups
+// end it.
+func (s *Session) Follow(groups []Group, choice devices.Choice) {
+	s.planned = map[api.TaskID]string{}
+	for _, group := range groups {
+		for _, task := range group.Tasks {
+			s.planned[task.UID] = group.Node.Name
+		}
 	}
+	s.Devices.Follow(choice)
 }
 
 // Effort returns the effort of a job for long searches in this session. It is nil if the scheduler does not allocate devices.
