@@ -15,7 +15,8 @@ import (
 // tightCluster has the nodes and gangs of all.
 type tightCluster struct {
 	racks
-	all []*tight
+	all           []*tight
+	configuration string
 }
 
 // run returns the number of pods of each gang that run.
@@ -33,7 +34,7 @@ func (c *tightCluster) run(t *testing.T) map[string]int {
 	for i, gang := range c.all {
 		c.gang(fmt.Sprint("gang-", i), gang)
 	}
-	out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, c.String()), Configuration: sample()}, nil)
+	out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, c.String()), Configuration: c.configuration}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,18 @@ func (c *tightCluster) gang(name string, gang *tight) {
 	for n := range gang.nodes {
 		c.node(name, n, gang)
 	}
-	c.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: %s, namespace: team, uid: %[1]s}, spec: {minMember: %d, queue: %[1]s}}`, name, gang.minimum)
+	topology := ""
+	for rack := range gang.racks {
+		var members []string
+		for n := range gang.nodes {
+			if gang.rack(n) == rack {
+				members = append(members, fmt.Sprintf("{type: Node, selector: {exactMatch: {name: %s-node-%d}}}", name, n))
+			}
+		}
+		topology = hardRack
+		c.add(`{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s-rack-%d, uid: %[1]s-rack-%[2]d}, spec: {tier: 1, members: [%s]}}`, name, rack, strings.Join(members, ", "))
+	}
+	c.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: %s, namespace: team, uid: %[1]s}, spec: {minMember: %d, queue: %[1]s%[3]s}}`, name, gang.minimum, topology)
 	if p := slices.Index(gang.sharing, true); p >= 0 {
 		c.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: %s, namespace: team, uid: claim-%[1]s}, spec: %s}`, name, gang.pods[p].spec())
 	}

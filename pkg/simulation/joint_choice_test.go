@@ -55,12 +55,17 @@ type tight struct {
 	sharing []bool
 	// minimum is the number of pods that the gang needs to start.
 	minimum int
+	// racks is the number of racks. The gang needs to be in one of them, unless it is zero.
+	racks int
 	// limits are those of the gang's queue.
 	limits map[string]int
 }
 
-func drawTight(random *rand.Rand) *tight {
-	c := &tight{limits: map[string]int{}}
+// rack returns the rack of a node.
+func (c *tight) rack(node int) int { return node * c.racks / len(c.nodes) }
+
+func drawTight(random *rand.Rand, racks int) *tight {
+	c := &tight{racks: racks, limits: map[string]int{}}
 	for range 2 + random.IntN(3) {
 		var all []device
 		for i := range 1 + random.IntN(4) {
@@ -94,23 +99,30 @@ func drawTight(random *rand.Rand) *tight {
 
 // tighten reports whether all pods can run. Then it removes most of what one way to run them does not use.
 func (c *tight) tighten(random *rand.Rand) bool {
-	left, used := slices.Clone(c.cpus), map[string]bool{}
-	search := tightSearch{tight: c, cpus: left, used: used, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1, skips: len(c.pods) - c.minimum}
-	if !search.fits(0) {
-		return false
+	for rack := range max(1, c.racks) {
+		search := tightSearch{tight: c, in: rack, cpus: slices.Clone(c.cpus), used: map[string]bool{}, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1, skips: len(c.pods) - c.minimum}
+		if search.fits(0) {
+			c.remove(random, search.cpus, search.used)
+			return true
+		}
 	}
+	return false
+}
+
+// remove removes most of the cpus that are left, and of the devices that are not used.
+func (c *tight) remove(random *rand.Rand, left []int, used map[string]bool) {
 	for node := range c.nodes {
 		c.cpus[node] -= left[node] * random.IntN(2)
 		c.nodes[node] = slices.DeleteFunc(c.nodes[node], func(d device) bool {
 			return !used[fmt.Sprint(node, d.name)] && d.parts == 0 && random.IntN(8) > 0
 		})
 	}
-	return true
 }
 
-// tightSearch tries everything.
+// tightSearch tries everything in a rack.
 type tightSearch struct {
 	*tight
+	in          int
 	cpus, parts []int
 	used        map[string]bool
 	charged     map[string]int
@@ -124,7 +136,7 @@ func (s *tightSearch) fits(pod int) bool {
 		return true
 	}
 	for node := range s.nodes {
-		if s.cpus[node] < s.asks[pod] || s.sharing[pod] && s.together >= 0 && s.together != node {
+		if s.rack(node) != s.in || s.cpus[node] < s.asks[pod] || s.sharing[pod] && s.together >= 0 && s.together != node {
 			continue
 		}
 		s.cpus[node] -= s.asks[pod]
@@ -198,10 +210,14 @@ func TestAGangRunsIfThereAreNodesAndDevicesForAllOfIt(t *testing.T) {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
 	runs, waits := 0, 0
 	for seed := range uint64(4) {
-		random, c := rand.New(rand.NewPCG(seed, 5)), &tightCluster{}
+		random, c := rand.New(rand.NewPCG(seed, 5)), &tightCluster{configuration: sample()}
+		racks := 0
+		if seed%2 > 0 {
+			racks, c.configuration = 2, withTopology(sample())
+		}
 		want := map[string]int{}
 		for i := range 50 {
-			gang := drawTight(random)
+			gang := drawTight(random, racks)
 			if c.all = append(c.all, gang); gang.tighten(random) {
 				want[fmt.Sprint("gang-", i)] = gang.minimum
 			}

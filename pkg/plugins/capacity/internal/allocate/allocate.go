@@ -24,9 +24,9 @@ import (
 type Action struct {
 	session    *framework.Session
 	placements *placement.Session
-	// shares says that pods share answers, because all plugins ask one node at a time.
-	shares bool
-	nodes  []*api.NodeInfo
+	// shares says that pods share answers, because all plugins ask one node at a time. Filters says so of filters only.
+	shares, filters bool
+	nodes           []*api.NodeInfo
 	// places has the places of nodes in the list, by name.
 	places map[string]int
 	// changed has the places of the nodes that have changed, in order.
@@ -50,7 +50,7 @@ func New(ssn *framework.Session, placements *placement.Session, upstream framewo
 		return nil
 	}
 	a := &Action{
-		session: ssn, placements: placements, shares: known(ssn.Tiers), nodes: ssn.RealNodesList[framework.ClusterTopHyperNode], places: map[string]int{}, remembersErrors: true,
+		session: ssn, placements: placements, shares: known(ssn.Tiers, local), filters: known(ssn.Tiers, slices.Concat(local, []string{"network-topology-aware"})), nodes: ssn.RealNodesList[framework.ClusterTopHyperNode], places: map[string]int{}, remembersErrors: true,
 		queues: util.NewPriorityQueue(ssn.QueueOrderFn), jobs: map[api.QueueID]*util.PriorityQueue{}, tasks: map[api.JobID]*util.PriorityQueue{},
 		groups: groups{upstream: upstream, jobs: map[api.JobID]*turns{}}, failures: map[api.JobID]*failures{},
 	}
@@ -65,12 +65,14 @@ func New(ssn *framework.Session, placements *placement.Session, upstream framewo
 	return a
 }
 
-// known reports whether all plugins of a session are known to give answers about a node that depend on this node and the pod only, if OneNode of the
-// plugins predicates and nodeorder says so.
-func known(tiers []conf.Tier) bool {
-	local := []string{"binpack", "capacity", "capacity-card", "conformance", "drf", "gang", "nodeorder", "overcommit", "pdb", "predicates", "priority", "proportion", "sla"}
+// local are the plugins that are known to give answers about a node that depend on this node and the pod only, if OneNode of the plugins predicates and
+// nodeorder says so.
+var local = []string{"binpack", "capacity", "capacity-card", "conformance", "drf", "gang", "nodeorder", "overcommit", "pdb", "predicates", "priority", "proportion", "sla"}
+
+// known reports whether a session has only some plugins.
+func known(tiers []conf.Tier, some []string) bool {
 	return !slices.ContainsFunc(tiers, func(tier conf.Tier) bool {
-		return slices.ContainsFunc(tier.Plugins, func(plugin conf.PluginOption) bool { return !slices.Contains(local, plugin.Name) })
+		return slices.ContainsFunc(tier.Plugins, func(plugin conf.PluginOption) bool { return !slices.Contains(some, plugin.Name) })
 	})
 }
 
@@ -151,7 +153,7 @@ func (a *Action) Run() {
 // runJob places pods of a job until the job is ready. It reports whether these are being bound, and there are more.
 func (a *Action) runJob(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 	if ofGroups(job) {
-		return a.groups.run(a.session, job)
+		return a.runGroups(queue, job)
 	}
 	statement, subJob := framework.NewStatement(a.session), job.SubJobs[job.DefaultSubJobID()]
 	a.placeAll(statement, queue, job, subJob)

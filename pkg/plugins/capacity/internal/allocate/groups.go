@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
@@ -31,13 +32,21 @@ func ofGroups(job *api.JobInfo) bool {
 	return job.ContainsNetworkTopology() || job.ContainsSubJobPolicy()
 }
 
-// run gives a job a turn, in which upstream's action sees no other job. It reports whether there may be more turns.
-func (g *groups) run(session *framework.Session, job *api.JobInfo) (more bool) {
-	all := session.Jobs
+// run gives a job a turn, in which upstream's action sees no other job. It reports whether there may be more turns. remembersErrors says that upstream's
+// action asks a node once for all pods with the same role.
+func (g *groups) run(session *framework.Session, job *api.JobInfo, remembersErrors bool) (more bool) {
+	jobs, configurations := session.Jobs, session.Configurations
 	session.Jobs, g.current = map[api.JobID]*api.JobInfo{job.UID: job}, g.of(session, job.UID)
+	session.Configurations = append([]conf.Configuration{{Name: "allocate", Arguments: map[string]any{conf.EnablePredicateErrCacheKey: remembersErrors}}}, configurations...)
 	_, more = g.current.next()
-	session.Jobs, g.current = all, nil
+	session.Jobs, session.Configurations, g.current = jobs, configurations, nil
 	return more
+}
+
+// begin makes upstream's action begin with a job again, in its next turn.
+func (g *groups) begin(job api.JobID) {
+	g.jobs[job].stop()
+	delete(g.jobs, job)
 }
 
 func (g *groups) of(session *framework.Session, job api.JobID) *turns {

@@ -6,20 +6,13 @@ import (
 	"errors"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/joint"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 )
-
-// costOfPick is what it costs to pick devices for some pods, besides the search for them, in units of the search effort.
-const costOfPick = 20
 
 var (
 	// errNoRoom says that the queue has no room for a pod beside those that are placed with it.
@@ -28,202 +21,38 @@ var (
 	errNotPlaced = errors.New("the node has not got the pod")
 )
 
-// gang is a job whose pods did not get nodes one after another.
-type gang struct {
-	*Action
-	queue *api.QueueInfo
-	job   *api.JobInfo
-	kinds []*kind
-	// places has the places of the nodes that suit some of the pods.
-	places []int
-	// missing is the number of pods that the job needs to start, and failures has the minimum of each role.
-	missing  int
-	failures *failures
-	// coupled says that what pods get on one node may decide what others get on other nodes.
-	coupled bool
-	// effort limits the search.
-	effort *dra.Effort
-	// groups has the pods for each node, and choice their devices. They are nil until they are found.
-	groups []placement.Group
-	choice devices.Choice
-}
-
-// kind has the waiting pods of a job with the same role to which each node gives the same answer.
-type kind struct {
-	key   kindKey
-	tasks []*api.TaskInfo
-	// suits says which nodes have room for one of the pods.
-	suits map[int]bool
-}
-
-type kindKey struct {
-	role string
-	// signed is zero for a pod that is alone in its kind.
-	signed signature
-	pod    api.TaskID
-}
-
 // together gives nodes to the pods that a job needs to start, after they did not get any one after another: a pod may have taken a node, or devices, that
 // another one needed, although there were others for it. It returns a statement, or nil if the job cannot start.
 func (a *Action) together(queue *api.QueueInfo, job *api.JobInfo, subJob *api.SubJobInfo) *framework.Statement {
-	g := &gang{Action: a, queue: queue, job: job, missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum())}
-	if g.effort = a.placements.Effort(queue.Name, job.UID); g.effort == nil || !a.shares || !g.begin(subJob) {
-		return nil
-	}
-	search := joint.Search{Nodes: len(g.places), Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Coupled: g.coupled, Pods: g.counts()}
-	found, err := search.Run()
-	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", job.UID, "found", found, "err", err)
-	if !found {
+	g, everywhere := a.gangOf(queue, job), hypernodes.Domain{}
+	if g == nil || !g.begin(subJob, []hypernodes.Domain{everywhere}) || !g.search(everywhere) {
 		return nil
 	}
 	return g.place(subJob)
 }
 
-// begin finds the kinds of the waiting pods, and the nodes that suit them. It returns false if a search would be in vain.
-func (g *gang) begin(subJob *api.SubJobInfo) bool {
-	for tasks := g.waiting(subJob); !tasks.Empty(); {
-		task := tasks.Pop().(*api.TaskInfo)
-		if alone(&task.Pod.Spec) && g.session.Allocatable(g.queue, task) && g.session.PrePredicateFn(task) == nil {
-			g.add(task)
-		}
+// runGroups gives a job a turn of upstream's action. If its pods get no nodes one after another, the action is told which ones they can have together.
+func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
+	more = a.groups.run(a.session, job, a.remembersErrors)
+	g := a.gangOf(queue, job)
+	if g == nil || a.session.JobReady(job) || a.session.JobPipelined(job) || job.ContainsSubJobPolicy() || !hypernodes.Known(a.session, job) {
+		return more
 	}
-	delete(g.Action.failures, g.job.UID) // what failed may have failed because of the pods that had nodes
-	g.failures = g.failuresOf(g.job)
-	if !g.enough(g.counts()) || len(g.kinds) == 1 && g.placements.Simple(g.kinds[0].tasks[0]) {
+	domains := hypernodes.Domains(a.session, job)
+	if !g.begin(job.SubJobs[job.DefaultSubJobID()], domains) || !slices.ContainsFunc(domains, g.search) {
+		return more
+	}
+	failed, why := job.NodesFitErrors, job.JobFitErrors
+	job.ResetFitErr()
+	a.groups.begin(job.UID)
+	a.placements.Follow(g.groups, g.choice)
+	more = a.groups.run(a.session, job, false) // pods with the same role have different nodes
+	a.placements.Follow(nil, nil)
+	if !a.session.JobReady(job) {
+		job.NodesFitErrors, job.JobFitErrors = failed, why
 		return false
 	}
-	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool {
-		k.suits = g.suits(k.tasks[0])
-		return len(k.suits) == 0
-	})
-	for place := range g.nodes {
-		if slices.ContainsFunc(g.kinds, func(k *kind) bool { return k.suits[place] }) {
-			g.places = append(g.places, place)
-		}
-	}
-	return g.enough(g.counts())
-}
-
-// add adds a pod to its kind.
-func (g *gang) add(task *api.TaskInfo) {
-	key := kindKey{role: task.TaskRole, pod: task.UID}
-	named := slices.ContainsFunc(task.Pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
-	if signed, ok := g.sign(task); ok && !named { // pods may share a claim
-		key.signed, key.pod = signed, ""
-	}
-	g.coupled = g.coupled || named || g.placements.Coupled(task)
-	at := slices.IndexFunc(g.kinds, func(k *kind) bool { return k.key == key })
-	if at < 0 {
-		at, g.kinds = len(g.kinds), append(g.kinds, &kind{key: key})
-	}
-	g.kinds[at].tasks = append(g.kinds[at].tasks, task)
-}
-
-// counts returns the number of pods of each kind.
-func (g *gang) counts() []int {
-	counts := make([]int, len(g.kinds))
-	for i, kind := range g.kinds {
-		counts[i] = len(kind.tasks)
-	}
-	return counts
-}
-
-// suits returns the places of the nodes that have room for a pod.
-func (g *gang) suits(task *api.TaskInfo) map[int]bool {
-	suits := map[int]bool{}
-	if signed, ok := g.sign(task); ok {
-		if s := g.rankings.of(signed, len(g.nodes)); !s.exhausted {
-			s.Best(g.changed, len(g.nodes), g.asker(s, task))
-			for place, said := range s.Each {
-				if said.Refusal == nil && !said.Later {
-					suits[place] = true
-				}
-			}
-			return suits
-		}
-	}
-	for place, node := range g.nodes {
-		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(1) && g.filter(task, node) == nil {
-			suits[place] = true
-		}
-	}
-	return suits
-}
-
-// enough reports whether the job can start with these numbers of its kinds, as Volcano's plugin gang does.
-func (g *gang) enough(pods []int) bool {
-	sum, roles := 0, map[string]int32{}
-	for i, kind := range g.kinds {
-		sum += pods[i]
-		roles[kind.key.role] += int32(pods[i])
-	}
-	if sum < g.missing {
-		return false
-	}
-	if g.job.MinAvailable < g.job.TaskMinAvailableTotal {
-		return true
-	}
-	for role, least := range g.job.TaskMinAvailable {
-		if g.failures.placed[role]+roles[role] < least {
-			return false
-		}
-	}
-	return true
-}
-
-// fits reports whether a node has room for these numbers of pods.
-func (g *gang) fits(node int, pods []int) (bool, error) {
-	if !g.effort.Spend(1) {
-		return false, joint.ErrGivenUp
-	}
-	group := placement.Group{Node: g.nodes[g.places[node]]}
-	sum := api.EmptyResource()
-	for i, kind := range g.kinds {
-		if pods[i] > 0 && !kind.suits[g.places[node]] {
-			return false, nil
-		}
-		for _, task := range kind.tasks[:pods[i]] {
-			sum.Add(task.InitResreq)
-			group.Tasks = append(group.Tasks, task)
-		}
-	}
-	if !sum.LessEqual(group.Node.Idle, api.Zero) {
-		return false, nil
-	}
-	if !g.effort.Spend(costOfPick) {
-		return false, joint.ErrGivenUp
-	}
-	_, found := g.placements.PickTogether([]placement.Group{group})
-	return found, nil
-}
-
-// accepts reports whether all nodes can have their pods at the same time.
-func (g *gang) accepts(on [][]int) (bool, error) {
-	if !g.effort.Spend(costOfPick) {
-		return false, joint.ErrGivenUp
-	}
-	var groups []placement.Group
-	dealt := make([]int, len(g.kinds))
-	for node, pods := range on {
-		group := placement.Group{Node: g.nodes[g.places[node]]}
-		for i, n := range pods {
-			group.Tasks = append(group.Tasks, g.kinds[i].tasks[dealt[i]:dealt[i]+n]...)
-			dealt[i] += n
-		}
-		if len(group.Tasks) > 0 {
-			groups = append(groups, group)
-		}
-	}
-	choice, found := g.placements.PickTogether(groups)
-	switch {
-	case found:
-		g.groups, g.choice = groups, choice
-		return true, nil
-	case !g.coupled && g.missing == len(g.job.TaskStatusIndex[api.Pending]):
-		return false, joint.ErrGivenUp // the quota refuses all these pods, wherever they go
-	default:
-		return false, nil
-	}
+	return more
 }
 
 // place gives the pods the nodes and devices that were found. It returns nil if a node refuses a pod for another reason, such as a port that two pods need.

@@ -23,6 +23,9 @@ type Domain struct {
 	tier  int
 }
 
+// Has reports whether a node is in the domain.
+func (d Domain) Has(node string) bool { return d.Nodes == nil || d.Nodes.Has(node) }
+
 // Known reports whether it is known in which HyperNodes the pods of a job may be together. It is not if groups of its pods have topologies of their own, if no
 // HyperNode has the tier that it names, or while HyperNodes are being read.
 func Known(session *framework.Session, job *api.JobInfo) bool {
