@@ -60,14 +60,17 @@ func essence(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	return kept
 }
 
-// chosen returns the classes of a request for which a claim has devices, or nil if it has none for the request. Users choose how long the rest is.
+// chosen returns the part of a request for which a claim has devices, or nil if it has none for the request. It has what tells a claim for extended
+// resources from one that a user made. Users choose how long the rest is.
 func chosen(request *resourceapi.DeviceRequest, results []resourceapi.DeviceRequestAllocationResult) *resourceapi.DeviceRequest {
 	has := func(name string) bool {
 		return slices.ContainsFunc(results, func(result resourceapi.DeviceRequestAllocationResult) bool { return result.Request == name })
 	}
 	kept := &resourceapi.DeviceRequest{Name: request.Name}
 	if request.Exactly != nil && has(request.Name) {
-		kept.Exactly = &resourceapi.ExactDeviceRequest{DeviceClassName: request.Exactly.DeviceClassName}
+		kept.Exactly = &resourceapi.ExactDeviceRequest{
+			DeviceClassName: request.Exactly.DeviceClassName, AllocationMode: request.Exactly.AllocationMode, Count: request.Exactly.Count,
+		}
 		return kept
 	}
 	for _, alternative := range request.FirstAvailable {

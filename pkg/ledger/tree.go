@@ -162,20 +162,25 @@ func (l *Ledger) ancestor(q QueueID, depth int32) QueueID {
 	return q
 }
 
+// Common returns the lowest queue within which two queues are. It returns false if there is none.
+func (l *Ledger) Common(a, b QueueID) (QueueID, bool) {
+	a, b = l.ancestor(a, l.queues[b].depth), l.ancestor(b, l.queues[a].depth)
+	for a != b {
+		a, b = l.queues[a].parent, l.queues[b].parent
+	}
+	return a, a != none
+}
+
 // CommonDepth returns the number of proper ancestors that two queues share.
 func (l *Ledger) CommonDepth(a, b QueueID) int {
 	a, b = l.queues[a].parent, l.queues[b].parent
 	if a == none || b == none {
 		return 0
 	}
-	a, b = l.ancestor(a, l.queues[b].depth), l.ancestor(b, l.queues[a].depth)
-	for a != b {
-		a, b = l.queues[a].parent, l.queues[b].parent
+	if common, found := l.Common(a, b); found {
+		return int(l.queues[common].depth) + 1
 	}
-	if a == none {
-		return 0
-	}
-	return int(l.queues[a].depth) + 1
+	return 0
 }
 
 // Branches returns the children of the lowest common proper ancestor of two queues, on the way to each of them. If

@@ -79,6 +79,27 @@ var _ = Describe("Where a device counts for each class that it matches", func() 
 		f.submit(ctx, gang("more", queue, 1).fromTemplate("specific"))
 		f.expectNotEnqueued(ctx, "more", "InsufficientScalarQuota", insufficient(queue, cardName, 1, 2, 1))
 	})
+
+	It("a queue with devices of unknown capacity gets no more through a generic class, and keeps no other queue waiting", func(ctx context.Context) {
+		f := newFixture(ctx)
+		specific := f.model(ctx, "large")
+		f.genericClass(ctx, specific)
+		f.node(ctx, "gone", devices(1, "large", bytes("80Gi"))...)
+		limited := limit(specific, 4, "memory", "100Gi")
+		queue, other := f.queue(ctx, "team", "root", limited), f.queue(ctx, "other", "root", limited)
+		f.submit(ctx, gang("holds", queue, 1).fromTemplate("specific"))
+		f.expectRunning(ctx, "holds", 1)
+		Expect(kube.ResourceV1().ResourceSlices().Delete(ctx, f.name("gone"), metav1.DeleteOptions{})).To(Succeed())
+		killScheduler(ctx)
+
+		f.node(ctx, "left", devices(2, "large", bytes("80Gi"))...)
+		f.submit(ctx, gang("generic", queue, 1).fromTemplate("generic"))
+		f.expectPodRefused(ctx, "generic-worker-0", "GetTaskRequestResourceFailed", "so that its capacity is not known: start its driver again, or delete the claim")
+		f.submit(ctx, gang("other", other, 1).fromTemplate("specific"))
+		f.expectRunning(ctx, "other", 1)
+		f.deleteJob(ctx, "holds")
+		f.expectRunning(ctx, "generic", 1)
+	})
 })
 
 var _ = Describe("Where a quota of devices is required", Ordered, func() {

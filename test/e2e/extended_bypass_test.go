@@ -123,6 +123,11 @@ var _ = Describe("The quota of an extended resource holds although a user", func
 		f.expectClaims(ctx, 0)
 		full(ctx, "more")
 		expectCharge(ctx, queue, f.gpu(), 2)
+
+		By("restarting the scheduler, which knows the claim only from the record of the pod")
+		killScheduler(ctx)
+		waitForCycles(ctx)
+		expectCharge(ctx, queue, f.gpu(), 2)
 	})
 
 	It("removes the annotation and the owner of the extended claim of a running pod", func(ctx context.Context) {

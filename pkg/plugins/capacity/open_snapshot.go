@@ -112,6 +112,9 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	if p.snapshot.UnlistedOnPick() {
 		config.RefuseUnlisted = p.snapshot.RefuseUnlisted
 	}
+	if p.snapshot.UnknownOnPick() {
+		config.RefuseUnknown = p.snapshot.RefuseUnknown
+	}
 	p.devices = cache.Open(config)
 }
 

@@ -195,7 +195,7 @@ func (s *Session) podResourcesKnown(ask podAsk) report.Refusal {
 
 // podCapacityInUse refuses devices of limited capacity while the used capacity is unknown.
 func (s *Session) podCapacityInUse(ask podAsk) report.Refusal {
-	return s.Snapshot.CapacityInUseUnknown(ask.queue, ask.pod)
+	return s.Snapshot.CapacityInUseUnknown(ask.queue, ask.pod.Wants)
 }
 
 // podDevicesListed refuses devices if a listed class is required, but no queue on the way to the root lists one of theirs.

@@ -85,6 +85,14 @@ func (s *Session) refuseUnlisted(state *State, claim *demand.Claim, result *reso
 	return s.RefuseUnlisted(state.pod.Queue, &usage)
 }
 
+// refuseUnknown refuses picked devices with a limited capacity of which an unknown amount is in use.
+func (s *Session) refuseUnknown(state *State, picked ledger.Amounts) report.Refusal {
+	if s.RefuseUnknown == nil {
+		return nil
+	}
+	return s.RefuseUnknown(state.pod.Queue, picked)
+}
+
 // checkCapacities returns an error if a queue limits a capacity that a picked device lacks. Then the device cannot be counted.
 func (s *Session) checkCapacities(state *State, lacking []ledger.Ordinal, result *resourceapi.AllocationResult) error {
 	for _, o := range lacking {

@@ -68,6 +68,10 @@ func (q *nodeQuota) check(results []resourceapi.AllocationResult) bool {
 			q.refusal = first(q.refusal, refusal)
 			return false
 		}
+		if refusal := q.session.refuseUnknown(q.state, would); refusal != nil {
+			q.refusal = first(q.refusal, refusal)
+			return false
+		}
 		amounts[i] = would
 	}
 	refusal, busy, err := q.fits(amounts)

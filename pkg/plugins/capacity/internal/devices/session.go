@@ -35,6 +35,8 @@ type Config struct {
 	// RefuseUnlisted refuses devices if no queue on the way to the root lists one of their classes. It is nil unless a
 	// listed class is required and known only when devices are picked.
 	RefuseUnlisted func(ledger.QueueID, *dra.Usage) report.Refusal
+	// RefuseUnknown refuses picked devices with a capacity of which an unknown amount is in use. It is nil if there are none.
+	RefuseUnknown func(queue ledger.QueueID, picked ledger.Amounts) report.Refusal
 	// Leaving reports whether an allocated claim is no longer used.
 	Leaving func(*resourceapi.ResourceClaim) bool
 	// Attributed reports whether the queue that pays for a claim is known.

@@ -3,6 +3,7 @@
 package eviction
 
 import (
+	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -140,6 +141,7 @@ func (a *attempt) enough(set []int) bool {
 		return true
 	}
 	picked, err := a.Obtainable(a.task, a.node, a.podsOf(set))
+	a.unfinished = a.unfinished || errors.As(err, new(*dra.UnfinishedError))
 	if len(set) == 0 {
 		a.looked, a.lacksDevices = true, err != nil
 	}

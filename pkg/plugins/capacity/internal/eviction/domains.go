@@ -66,16 +66,20 @@ func (a *preemptor) inShares(domains []hypernodes.Domain, try func(i int)) {
 var seed = maphash.MakeSeed()
 
 // Nearest returns the domain that could have the most waiting pods of a job as nodes and quotas are now, without evictions, and their number. It returns false
-// if the job may use all nodes.
-func (s *Solver) Nearest(job *api.JobInfo) (name string, pods int, found bool) {
+// if the job may use all nodes, or if not all could be tried before the time has expired.
+func (s *Solver) Nearest(job *api.JobInfo, expired func() bool) (name string, pods int, found bool) {
 	domains := hypernodes.Domains(s.Session, job)
 	a := s.preemptorFor(Preempt, job)
 	if a == nil || slices.ContainsFunc(domains, func(d hypernodes.Domain) bool { return d.Nodes == nil }) {
 		return "", 0, false
 	}
 	a.begin()
+	a.expired = expired
 	best := -1
 	a.inShares(domains, func(i int) {
+		if a.unfinished {
+			return
+		}
 		a.domain, a.roles = domains[i], nil
 		p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
 		p.placeInOrder(p.waiting(func(task *api.TaskInfo) bool { return !task.SchGated }))
@@ -85,7 +89,7 @@ func (s *Solver) Nearest(job *api.JobInfo) (name string, pods int, found bool) {
 		p.discard()
 		p.prepareAgain()
 	})
-	return name, pods, true
+	return name, pods, !a.unfinished
 }
 
 // cost returns the cost of all victims.

@@ -71,6 +71,7 @@ func (a *preemptor) suitableFor(role string, task *api.TaskInfo) []*api.NodeInfo
 	}
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
 	if a.filters -= len(all); a.filters < 0 {
+		a.unfinished = true
 		return nil
 	}
 	suits := make([]bool, len(all))
@@ -126,7 +127,7 @@ func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod)
 	for i := range places.candidates {
 		switch candidate := &places.candidates[i]; {
 		case candidate.asked:
-		case p.effort <= 0:
+		case p.exhausted():
 			*candidate = candidateOf(p.costs, nil, false, p.version) // another place must do
 		default:
 			*candidate = p.estimate(task, pod, places.nodes[i])

@@ -109,7 +109,7 @@ func (a *preemptor) planIn(domain hypernodes.Domain) *Plan {
 
 // place gives a pod the cheapest place. It reports whether there is one.
 func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
-	if p.effort <= 0 {
+	if p.exhausted() {
 		return false
 	}
 	p.spend(1)

@@ -29,6 +29,9 @@ type preemptor struct {
 	// effort is the remaining effort in number of pods. Each removal of a pod to see what becomes free counts, and each place under
 	// consideration.
 	effort int
+	// expired reports whether there is no time for more. It is nil if only the effort counts. unfinished says that something was not tried.
+	expired    func() bool
+	unfinished bool
 	// filters is the remaining number of nodes that may be filtered, for all domains.
 	filters int
 	// replays is the number of attempts to place pods on nodes when looking for victims that can stay.
@@ -74,6 +77,15 @@ func (s *Solver) preemptorFor(rule Rule, job *api.JobInfo) *preemptor {
 // begin forgets which nodes suit the pods.
 func (a *preemptor) begin() {
 	a.suitable, a.filters, a.replays = map[string][]*api.NodeInfo{}, a.maxEffort(), maxReplays
+}
+
+// exhausted reports whether there is no effort, or no time, to try more.
+func (a *preemptor) exhausted() bool {
+	if a.effort > 0 && (a.expired == nil || !a.expired()) {
+		return false
+	}
+	a.unfinished = true
+	return true
 }
 
 // spend notes spent effort.

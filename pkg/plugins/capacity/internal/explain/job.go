@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -49,13 +50,17 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	return told
 }
 
-// checkTopology checks whether some HyperNode could have all waiting pods of a job with a hard network topology.
+// nearestTakes limits how long an answer looks for the HyperNode that could have the most pods of a job. A large job takes seconds, and people ask again.
+const nearestTakes = 100 * time.Millisecond
+
+// checkTopology checks whether some HyperNode could have all waiting pods of a job with a hard network topology. If that takes too long, there is no check.
 func (s *Session) checkTopology(checks *Checks, job *api.JobInfo) {
 	if !hypernodes.Known(s.Volcano, job) {
 		return
 	}
 	waiting := len(job.TaskStatusIndex[api.Pending])
-	nearest, pods, topology := s.Elastic.Solver().Nearest(job)
+	begun := s.Elastic.Clock.Now()
+	nearest, pods, topology := s.Elastic.Solver().Nearest(job, func() bool { return s.Elastic.Clock.Since(begun) >= nearestTakes })
 	switch {
 	case !topology:
 	case pods < waiting:

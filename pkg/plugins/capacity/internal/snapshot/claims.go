@@ -127,28 +127,50 @@ func (s *Snapshot) payingPath(claim *resourceapi.ResourceClaim) (ledger.QueueID,
 // happens only after a start: a scheduler that has seen the devices remembers them.
 func (s *Snapshot) findUnknownCapacity() {
 	for claim := range s.Counter.Claims.All {
-		if len(claim.Usage.Gone) == 0 {
+		payer, _, charged := s.Ledger.Payer(claim.Part)
+		if len(claim.Usage.Gone) == 0 || !charged {
 			continue
 		}
 		if s.unknownCapacity == nil {
-			s.unknownCapacity = map[string]*demand.Claim{}
+			s.unknownCapacity = map[string]map[ledger.QueueID]*demand.Claim{}
 		}
 		for class := range claim.Usage.Classes {
-			// Always name the same claim. Another claim would mean another message, and another event in each session.
-			if other := s.unknownCapacity[class]; other == nil || claim.Object.UID < other.Object.UID {
-				s.unknownCapacity[class] = claim
+			if s.unknownCapacity[class] == nil {
+				s.unknownCapacity[class] = map[ledger.QueueID]*demand.Claim{}
 			}
+			s.unknownCapacity[class][payer] = firstOf(s.unknownCapacity[class][payer], claim)
 		}
 	}
 }
 
-// CapacityInUseUnknown refuses a pod that asks for a limited capacity while another claim holds an unknown amount of
-// it. The limit is in the queue or an ancestor. Otherwise, it returns nil.
-func (s *Snapshot) CapacityInUseUnknown(queue ledger.QueueID, pod *demand.Pod) report.Refusal {
+// firstOf returns always the same of two claims. Another claim would mean another message, and another event in each session. The first one may be nil.
+func firstOf(a, b *demand.Claim) *demand.Claim {
+	if a == nil || b.Object.UID < a.Object.UID {
+		return b
+	}
+	return a
+}
+
+// CapacityInUseUnknown refuses devices of classes that a queue wants, if it limits a capacity of them, or a queue above it does, and if a claim
+// that counts there, too, holds an unknown amount. Otherwise, it returns nil.
+func (s *Snapshot) CapacityInUseUnknown(queue ledger.QueueID, wants func(class string) bool) report.Refusal {
 	for _, class := range slices.Sorted(maps.Keys(s.unknownCapacity)) {
-		holder := s.unknownCapacity[class]
+		if !wants(class) {
+			continue
+		}
 		for _, o := range s.Dimensions.Capacities(class) {
-			if by, _, limited := s.Ledger.Nearest(queue, o); limited && pod.Wants(class) {
+			var holder *demand.Claim
+			var by ledger.QueueID
+			for payer, claim := range s.unknownCapacity[class] {
+				common, found := s.Ledger.Common(queue, payer)
+				if !found {
+					continue
+				}
+				if limiting, _, limited := s.Ledger.Nearest(common, o); limited && firstOf(holder, claim) == claim {
+					holder, by = claim, limiting
+				}
+			}
+			if holder != nil {
 				return report.CapacityInUseUnknown{
 					Queue: s.Ledger.Name(by), Capacity: s.Dimensions.Dimension(o),
 					Device: holder.Usage.Gone[0], Claim: holder.Object.Namespace + "/" + holder.Object.Name,
@@ -157,4 +179,15 @@ func (s *Snapshot) CapacityInUseUnknown(queue ledger.QueueID, pod *demand.Pod) r
 		}
 	}
 	return nil
+}
+
+// UnknownOnPick reports whether picked devices may count for a capacity of which an unknown amount is in use, although their claim asks for another class.
+func (s *Snapshot) UnknownOnPick() bool { return len(s.unknownCapacity) > 0 && s.Matcher != nil }
+
+// RefuseUnknown is CapacityInUseUnknown for the amounts of picked devices.
+func (s *Snapshot) RefuseUnknown(queue ledger.QueueID, picked ledger.Amounts) report.Refusal {
+	return s.CapacityInUseUnknown(queue, func(class string) bool {
+		o, known := s.Dimensions.Known(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
+		return known && picked.Of(o).Sign() > 0
+	})
 }

@@ -105,8 +105,8 @@ type Snapshot struct {
 	held *ledger.Ledger
 	// retains says that releasing pods still hold something.
 	retains bool
-	// unknownCapacity has, by DeviceClass, a claim whose devices have an unknown capacity. It is nil if there are none.
-	unknownCapacity map[string]*demand.Claim
+	// unknownCapacity has, by DeviceClass and by the queue that pays, a claim whose devices have an unknown capacity. It is nil if there are none.
+	unknownCapacity map[string]map[ledger.QueueID]*demand.Claim
 }
 
 // Take takes the snapshot of a session. Configure must have been called for the session before.
