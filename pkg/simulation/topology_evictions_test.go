@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -162,15 +163,20 @@ func TestAGangThatStartsWithFewerPodsTakesBackNothingInVain(t *testing.T) {
 	}
 }
 
+// rackOf returns the rack of a node. Each has two.
+func rackOf(node string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(node, "node-"))
+	if err != nil {
+		panic(err)
+	}
+	return n / 2
+}
+
 // together returns an error if the pods of a gang are in two racks although they must be in one.
 func (b *borrowed) together(w Workload) error {
-	racks := map[string]bool{}
+	racks := map[int]bool{}
 	for _, pod := range w.Pods {
-		var node int
-		if _, err := fmt.Sscanf(pod.Node, "node-%d", &node); err != nil {
-			return err
-		}
-		racks[fmt.Sprint("rack-", node/2)] = true
+		racks[rackOf(pod.Node)] = true
 	}
 	if b.gangs[0].tier == 1 && len(racks) > 1 {
 		return fmt.Errorf("the gang is in %v", racks)

@@ -33,11 +33,16 @@ func newRacks() *racks {
 		r.add(`{apiVersion: v1, kind: Node, metadata: {name: node-%d, uid: node-%[1]d, labels: {kubernetes.io/hostname: node-%[1]d, nvidia.com/gpu.product: A100}}, status: {capacity: %[2]s, allocatable: %[2]s, conditions: [{type: Ready, status: "True"}]}}`, n, amounts)
 		r.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: node-%d-gpus, uid: slice-%[1]d}, spec: {driver: gpu.example.com, nodeName: node-%[1]d, pool: {name: node-%[1]d, generation: 1, resourceSliceCount: 1}, devices: [{name: gpu-0}, {name: gpu-1}, {name: gpu-2}, {name: gpu-3}]}}`, n)
 	}
+	r.hyperNodes()
+	return r
+}
+
+// hyperNodes adds the racks and the zone.
+func (r *racks) hyperNodes() {
 	hyperNode := `{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s, uid: %[1]s}, spec: {tier: %d, members: [{type: %s, selector: {exactMatch: {name: %s}}}, {type: %[3]s, selector: {exactMatch: {name: %[5]s}}}]}}`
 	r.add(hyperNode, "rack-0", 1, "Node", "node-0", "node-1")
 	r.add(hyperNode, "rack-1", 1, "Node", "node-2", "node-3")
 	r.add(hyperNode, "zone", 2, "HyperNode", "rack-0", "rack-1")
-	return r
 }
 
 // gang adds a gang. Topology is a part of the spec of its PodGroup, and asks is what each pod asks for.

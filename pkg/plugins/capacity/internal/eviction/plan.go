@@ -66,7 +66,7 @@ func (p *Plan) Discard() {
 }
 
 // Plan makes room for the minimum of a job, and for as many more of its pods as possible. It returns nil, and changes
-// nothing, if there is no right set of victims for the minimum. If no set of single pods suffices, whole gangs may go.
+// nothing, if there is no right set of victims for the minimum. If no set of single pods suffices, whole gangs may go: first those that cannot lose a single pod.
 func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 	s.budgets.recount()
 	a := s.jobs[rule][job.UID]
@@ -77,11 +77,10 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		s.jobs[rule][job.UID] = a
 	}
 	a.begin()
-	for _, whole := range []bool{false, true} {
-		if whole && !s.WholeGangs {
+	for _, a.whole = range []wholes{noGangs, tightGangs, allGangs} {
+		if a.whole != noGangs && !s.WholeGangs || a.whole == allGangs && !a.elastic {
 			break
 		}
-		a.whole = whole
 		a.findUnits()
 		if plan := a.cheapestPlan(hypernodes.Domains(s.Session, job)); plan != nil {
 			return plan
