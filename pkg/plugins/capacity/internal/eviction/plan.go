@@ -36,6 +36,8 @@ type planning struct {
 	steps []step
 	// changed has the pods whose PrePredicate ran while there were steps. Its results depend on these steps.
 	changed map[*api.TaskInfo]bool
+	// trials has the domains in which groups were tried, by their likeness and the name of the domain.
+	trials map[string]map[string]trial
 }
 
 // step gives a node to a pod, in a separate statement.
@@ -43,6 +45,7 @@ type step struct {
 	statement *framework.Statement
 	task      *api.TaskInfo
 	node      *api.NodeInfo
+	domain    hypernodes.Domain
 	// last is what Volcano would report about the task without the step.
 	last *api.TransactionContext
 	// set has the units that are evicted for the pod. short is what the pod lacks while they are there.
@@ -91,8 +94,8 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 
 // planIn plans with the nodes of a domain. It returns nil, and changes nothing, if there is no plan.
 func (a *preemptor) planIn(domain hypernodes.Domain) *Plan {
-	a.domain, a.roles = domain, nil
-	p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
+	a.enter(domain)
+	p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}, trials: map[string]map[string]trial{}}
 	if !p.placeAll() || !p.trim() {
 		p.discard()
 		p.prepareAgain()
@@ -126,7 +129,7 @@ func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 		if i < 0 {
 			return false
 		}
-		if p.take(step{task: task, node: places.nodes[i], set: places.candidates[i].set, short: places.candidates[i].short}) {
+		if p.take(step{task: task, node: places.nodes[i], domain: p.domain, set: places.candidates[i].set, short: places.candidates[i].short}) {
 			break
 		}
 		places.candidates[i].inadmissible = true

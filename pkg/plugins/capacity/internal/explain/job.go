@@ -51,8 +51,8 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 
 // checkTopology checks whether some HyperNode could have all waiting pods of a job with a hard network topology.
 func (s *Session) checkTopology(checks *Checks, job *api.JobInfo) {
-	if !hypernodes.Known(s.Volcano, job) {
-		return
+	if !hypernodes.Known(s.Volcano, job) || job.ContainsNetworkTopologyInSubJob() {
+		return // which groups could be where depends on each other
 	}
 	waiting := len(job.TaskStatusIndex[api.Pending])
 	nearest, pods, topology := s.Elastic.Solver().Nearest(job)
