@@ -134,6 +134,29 @@ func TestAGangWithATopologyGetsDevicesInOneDomainOrNone(t *testing.T) {
 	}
 }
 
+// TestJobsKeepTheirTopologies: a Job that does not exist yet is placed like its PodGroup.
+func TestJobsKeepTheirTopologies(t *testing.T) {
+	const hard = `networkTopology: {mode: hard, highestTierAllowed: 1}`
+	for name, test := range map[string]struct{ job, task, want string }{
+		"too large for a rack":           {", " + hard, "", ""},
+		"in parts, each in one rack":     {"", `, partitionPolicy: {totalPartitions: 2, partitionSize: 5, minPartitions: 2, ` + hard + `}`, "01"},
+		"in parts, too large for a rack": {"", `, partitionPolicy: {totalPartitions: 1, partitionSize: 10, minPartitions: 1, ` + hard + `}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRacks()
+			r.add(`{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: gang, namespace: team, uid: gang}, spec: {queue: team, schedulerName: volcano, minAvailable: 10%s, tasks: [{name: worker, replicas: 10%s, template: {spec: {%s}}}]}}`,
+				test.job, test.task, aClaim)
+			out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, r.String()), Configuration: withTopology(sample())}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := whatRuns(out); got.racks != test.want {
+				t.Errorf("got %+v, want racks %q: %+v", got, test.want, out.Workloads)
+			}
+		})
+	}
+}
+
 // outcomeOfGang is what runs of the gang, with the racks of its pods in order, and how many pods of others run.
 type outcomeOfGang struct {
 	racks, charged string
