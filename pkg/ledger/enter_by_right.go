@@ -2,6 +2,8 @@
 
 package ledger
 
+import "slices"
+
 // NoRight says why a job may not enter a queue by right.
 type NoRight struct {
 	Dimension Ordinal
@@ -29,7 +31,7 @@ type Takings struct {
 //
 // An ancestor takes its missing amounts from its other descendants. It and the queues above it therefore do not get more. Up to that
 // ancestor, the queue and its ancestors must stay within their targets. This counts the needs of other jobs. The highest of these
-// queues must have a target. Resources need no target if the queue deserves the cards or devices of the job, because pods that give
+// queues must have a target, or lower ones take the amounts from what their siblings have above their targets. Resources need no target if the queue deserves the cards or devices of the job, because pods that give
 // back devices also give back resources.
 func (l *Ledger) WhyNoRight(q QueueID, minimum Amounts, from Takings) *NoRight {
 	deserves := from.Back && l.deservesDevices(q, minimum)
@@ -52,6 +54,8 @@ func (l *Ledger) whyNoRight(q QueueID, e Entry, from Takings, deserves bool) *No
 	}
 	right := false // whether the queue below id may take back
 	withinTargets := true
+	var takers []QueueID // the queues below id that may take back
+	var taken Amount
 	for id := q; id != none; id = l.queues[id].parent {
 		beyond.Full = id
 		total, err := l.committedWith(id, e.Dimension, more)
@@ -59,10 +63,10 @@ func (l *Ledger) whyNoRight(q QueueID, e Entry, from Takings, deserves bool) *No
 			return beyond
 		}
 		if limit := l.limitAt(id, e.Dimension, withAncestors); limit.exceededBy(total) {
-			if !right {
+			lacking, _ := total.Sub(limit.Amount)
+			if taken, err = taken.Add(lacking); err != nil || !right && taken.Cmp(l.excessBeside(takers, e.Dimension)) > 0 {
 				return beyond
 			}
-			lacking, _ := total.Sub(limit.Amount)
 			if more, err = more.Sub(lacking); err != nil {
 				return beyond
 			}
@@ -73,9 +77,32 @@ func (l *Ledger) whyNoRight(q QueueID, e Entry, from Takings, deserves bool) *No
 			beyond.Taker, beyond.Target, beyond.WouldBe = id, target, total
 		}
 		withinTargets = withinTargets && !target.exceededBy(total)
-		right = from.Back && withinTargets && target.Set || deserves && l.dimensions.names[e.Dimension].Kind == Resource
+		if right = from.Back && withinTargets && target.Set; right {
+			takers = append(takers, id)
+		}
+		right = right || deserves && l.dimensions.names[e.Dimension].Kind == Resource
 	}
 	return nil
+}
+
+// excessBeside sums up what the siblings of some queues have above their targets, with the needs of their jobs.
+func (l *Ledger) excessBeside(queues []QueueID, o Ordinal) (sum Amount) {
+	for i := range l.queues {
+		id := QueueID(i)
+		if !slices.ContainsFunc(queues, func(q QueueID) bool { return q != id && l.siblings(q) == l.siblings(id) }) {
+			continue
+		}
+		target := l.Target(id, o)
+		has, err := l.committed(id, o)
+		if err != nil || !target.exceededBy(has) {
+			continue
+		}
+		excess, _ := has.Sub(target.Amount)
+		if total, err := sum.Add(excess); err == nil {
+			sum = total
+		}
+	}
+	return sum
 }
 
 // deservesDevices reports whether the queue deserves some card or devices that a job needs. The queue, or its nearest ancestor

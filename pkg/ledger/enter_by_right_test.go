@@ -6,6 +6,9 @@ import "testing"
 
 func TestEnteringByRight(t *testing.T) {
 	full := []level{{"root", "", -1, -1, 4, 0}, {"a", "root", 2, -1, 3, 0}, {"b", "root", 2, -1, -1, 4}}
+	within := func(deserved int64) []level {
+		return []level{{"root", "", -1, -1, 4, 0}, {"left", "root", -1, -1, 3, 0}, {"a", "left", 1, -1, -1, 0}, {"b", "left", deserved, -1, -1, 2}, {"right", "root", -1, -1, -1, 2}}
+	}
 	for _, c := range []struct {
 		name         string
 		levels       []level
@@ -32,6 +35,8 @@ func TestEnteringByRight(t *testing.T) {
 			[]level{{"root", "", -1, -1, 4, 0}, {"left", "root", 2, -1, 3, 0}, {"a", "left", 2, -1, -1, 0}, {"b", "left", 1, -1, -1, 2}, {"right", "root", 2, -1, -1, 2}},
 			2, 0, false,
 		},
+		{"a sibling has what is missing above the parent, which deserves nothing", within(1), 1, 0, true},
+		{"no sibling has more than it deserves", within(2), 1, 0, false},
 		{"nobody deserves anything", []level{{"root", "", -1, -1, 4, 0}, {"a", "root", -1, -1, -1, 0}, {"b", "root", -1, -1, -1, 4}}, 1, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

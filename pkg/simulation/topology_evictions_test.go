@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,13 +24,27 @@ type borrowed struct {
 	deserved, spare, minimum int
 }
 
-// drawBorrowed draws a gang whose minimum are all its pods, or fewer.
-func drawBorrowed(random *rand.Rand, fewer bool) *borrowed {
+// likeness says what a gang is like: all its pods are its minimum, or fewer, or all of them in two halves, each of which has to be in one rack.
+type likeness int
+
+const (
+	allPods likeness = iota
+	fewerPods
+	twoHalves
+)
+
+func drawBorrowed(random *rand.Rand, as likeness) *borrowed {
 	b := &borrowed{launchers: random.IntN(3)}
 	g := drawnGang{name: "gang", pods: 1 + random.IntN(7), tier: 1 + random.IntN(2)}
 	b.gangs, b.minimum = []drawnGang{g}, g.pods
-	if fewer {
+	topology := fmt.Sprintf(", networkTopology: {mode: hard, highestTierAllowed: %d}", g.tier)
+	switch as {
+	case fewerPods:
 		b.minimum, b.launchers = 1+random.IntN(g.pods), 0
+	case twoHalves:
+		g.parts, g.pods, g.tier = 2, g.pods+g.pods%2, 1
+		b.gangs[0], b.minimum, b.launchers = g, g.pods, 0
+		topology = fmt.Sprintf(", subGroupPolicy: [{name: half, subGroupSize: %d, minSubGroups: 2, matchLabelKeys: [half], networkTopology: {mode: hard, highestTierAllowed: 1}}]", g.pods/2)
 	}
 	racks, used, total := 2+random.IntN(2), 0, 0
 	for n := range 2 * racks {
@@ -47,7 +62,7 @@ func drawBorrowed(random *rand.Rand, fewer bool) *borrowed {
 	b.deserved = random.IntN(total + 1)
 	b.spare = max(0, used-(total-b.deserved))
 	b.queues(total)
-	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: %d, queue: ours, networkTopology: {mode: hard, highestTierAllowed: %d}}}`, b.minimum+b.launchers, g.tier)
+	b.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: %d, queue: ours%s}}`, b.minimum+b.launchers, topology)
 	for p := range g.pods + b.launchers {
 		asks := aClaim
 		if p >= g.pods {
@@ -109,7 +124,7 @@ func (b *borrowed) evictions() (least int, starts bool) {
 func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
 	evicting, waiting := 0, 0
 	for seed := range uint64(40) {
-		b := drawBorrowed(rand.New(rand.NewPCG(seed, 3)), false)
+		b := drawBorrowed(rand.New(rand.NewPCG(seed, 3)), allPods)
 		outcome := b.run(t)
 		gone, want := 0, 0
 		for _, w := range outcome {
@@ -137,10 +152,72 @@ func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
 	}
 }
 
+// evictionsOfHalves is evictions for a gang of two halves. They may be in one rack.
+func (b *borrowed) evictionsOfHalves() (least int, starts bool) {
+	half := b.gangs[0].pods / 2
+	for first := 0; first < len(b.held); first += 2 {
+		for second := 0; second < len(b.held); second += 2 {
+			needed, fits := 0, true
+			for rack := 0; rack < len(b.held); rack += 2 {
+				pods := 0
+				if rack == first {
+					pods += half
+				}
+				if rack == second {
+					pods += half
+				}
+				lacks := max(0, pods-b.free[rack][0]-b.free[rack+1][0])
+				needed, fits = needed+lacks, fits && lacks <= b.held[rack]+b.held[rack+1]
+			}
+			mayTake := needed == 0 || needed <= b.spare && 2*half <= b.deserved
+			if fits && mayTake && (!starts || needed < least) {
+				least, starts = needed, true
+			}
+		}
+	}
+	return least, starts
+}
+
+func TestEachHalfOfAGangTakesBackAsLittleAsItsRackLacks(t *testing.T) {
+	evicting, waiting := 0, 0
+	for seed := range uint64(40) {
+		b := drawBorrowed(rand.New(rand.NewPCG(seed, 5)), twoHalves)
+		outcome := b.run(t)
+		is, gone, want := outcome["gang"], 0, 0
+		for _, w := range outcome {
+			gone += len(w.Evicted)
+		}
+		least, starts := b.evictionsOfHalves()
+		if starts {
+			want = b.gangs[0].pods
+		}
+		if len(is.Pods) != want || gone != least {
+			t.Errorf("seed %d: %d pods of %+v run and %d are evicted, want %d and %d: free %v, held %v, deserved %d, spare %d: %+v", seed, len(is.Pods), b.gangs[0], gone, want, least, b.free, b.held, b.deserved, b.spare, is)
+		}
+		racks := map[string]int{} // of halves
+		for _, pod := range is.Pods {
+			half := fmt.Sprint((pod.Name[len(pod.Name)-1] - '0') % 2)
+			if rack, known := racks[half]; known && rack != rackOf(pod.Node) {
+				t.Errorf("seed %d: half %s is in several racks: %+v", seed, half, is)
+			}
+			racks[half] = rackOf(pod.Node)
+		}
+		switch {
+		case !starts:
+			waiting++
+		case least > 0:
+			evicting++
+		}
+	}
+	if evicting < 8 || waiting < 8 {
+		t.Errorf("%d gangs take something back, and %d wait: these are no interesting cases", evicting, waiting)
+	}
+}
+
 // TestAGangThatStartsWithFewerPodsTakesBackNothingInVain: it starts if its minimum may, and takes back one device for each of its pods that the domain had no free one for.
 func TestAGangThatStartsWithFewerPodsTakesBackNothingInVain(t *testing.T) {
 	for seed := range uint64(15) {
-		b := drawBorrowed(rand.New(rand.NewPCG(seed, 4)), true)
+		b := drawBorrowed(rand.New(rand.NewPCG(seed, 4)), fewerPods)
 		outcome := b.run(t)
 		is, gone := outcome["gang"], 0
 		for _, w := range outcome {
@@ -162,15 +239,20 @@ func TestAGangThatStartsWithFewerPodsTakesBackNothingInVain(t *testing.T) {
 	}
 }
 
+// rackOf returns the rack of a node. Each has two.
+func rackOf(node string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(node, "node-"))
+	if err != nil {
+		panic(err)
+	}
+	return n / 2
+}
+
 // together returns an error if the pods of a gang are in two racks although they must be in one.
 func (b *borrowed) together(w Workload) error {
-	racks := map[string]bool{}
+	racks := map[int]bool{}
 	for _, pod := range w.Pods {
-		var node int
-		if _, err := fmt.Sscanf(pod.Node, "node-%d", &node); err != nil {
-			return err
-		}
-		racks[fmt.Sprint("rack-", node/2)] = true
+		racks[rackOf(pod.Node)] = true
 	}
 	if b.gangs[0].tier == 1 && len(racks) > 1 {
 		return fmt.Errorf("the gang is in %v", racks)

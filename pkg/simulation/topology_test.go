@@ -33,11 +33,16 @@ func newRacks() *racks {
 		r.add(`{apiVersion: v1, kind: Node, metadata: {name: node-%d, uid: node-%[1]d, labels: {kubernetes.io/hostname: node-%[1]d, nvidia.com/gpu.product: A100}}, status: {capacity: %[2]s, allocatable: %[2]s, conditions: [{type: Ready, status: "True"}]}}`, n, amounts)
 		r.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: node-%d-gpus, uid: slice-%[1]d}, spec: {driver: gpu.example.com, nodeName: node-%[1]d, pool: {name: node-%[1]d, generation: 1, resourceSliceCount: 1}, devices: [{name: gpu-0}, {name: gpu-1}, {name: gpu-2}, {name: gpu-3}]}}`, n)
 	}
+	r.hyperNodes()
+	return r
+}
+
+// hyperNodes adds the racks and the zone.
+func (r *racks) hyperNodes() {
 	hyperNode := `{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s, uid: %[1]s}, spec: {tier: %d, members: [{type: %s, selector: {exactMatch: {name: %s}}}, {type: %[3]s, selector: {exactMatch: {name: %[5]s}}}]}}`
 	r.add(hyperNode, "rack-0", 1, "Node", "node-0", "node-1")
 	r.add(hyperNode, "rack-1", 1, "Node", "node-2", "node-3")
 	r.add(hyperNode, "zone", 2, "HyperNode", "rack-0", "rack-1")
-	return r
 }
 
 // gang adds a gang. Topology is a part of the spec of its PodGroup, and asks is what each pod asks for.
@@ -124,6 +129,29 @@ func TestAGangWithATopologyGetsDevicesInOneDomainOrNone(t *testing.T) {
 			}
 			if got := whatRuns(out); got.pods != test.pods || got.others != test.others || got.charged != test.charged || !slices.Contains(strings.Split(test.racks, "|"), got.racks) {
 				t.Errorf("got %+v, want %d pods in racks %s, charged %q, and %d of others: %+v", got, test.pods, test.racks, test.charged, test.others, out.Workloads)
+			}
+		})
+	}
+}
+
+// TestJobsKeepTheirTopologies: a Job that does not exist yet is placed like its PodGroup.
+func TestJobsKeepTheirTopologies(t *testing.T) {
+	const hard = `networkTopology: {mode: hard, highestTierAllowed: 1}`
+	for name, test := range map[string]struct{ job, task, want string }{
+		"too large for a rack":           {", " + hard, "", ""},
+		"in parts, each in one rack":     {"", `, partitionPolicy: {totalPartitions: 2, partitionSize: 5, minPartitions: 2, ` + hard + `}`, "01"},
+		"in parts, too large for a rack": {"", `, partitionPolicy: {totalPartitions: 1, partitionSize: 10, minPartitions: 1, ` + hard + `}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRacks()
+			r.add(`{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: gang, namespace: team, uid: gang}, spec: {queue: team, schedulerName: volcano, minAvailable: 10%s, tasks: [{name: worker, replicas: 10%s, template: {spec: {%s}}}]}}`,
+				test.job, test.task, aClaim)
+			out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, r.String()), Configuration: withTopology(sample())}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := whatRuns(out); got.racks != test.want {
+				t.Errorf("got %+v, want racks %q: %+v", got, test.want, out.Workloads)
 			}
 		})
 	}

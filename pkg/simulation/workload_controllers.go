@@ -70,6 +70,7 @@ func (r *replay) podGroup(job *batchv1alpha1.Job) *schedulingv1beta1.PodGroup {
 		},
 		Spec: schedulingv1beta1.PodGroupSpec{
 			MinMember: job.Spec.MinAvailable, MinTaskMember: map[string]int32{}, Queue: job.Spec.Queue, PriorityClassName: job.Spec.PriorityClassName,
+			NetworkTopology: topologyOf(job.Spec.NetworkTopology),
 		},
 		Status: schedulingv1beta1.PodGroupStatus{Phase: schedulingv1beta1.PodGroupPending},
 	}
@@ -81,12 +82,28 @@ func (r *replay) podGroup(job *batchv1alpha1.Job) *schedulingv1beta1.PodGroup {
 	for i, pods := range demand.MinimumPods(job, priority) {
 		task := &job.Spec.Tasks[i]
 		group.Spec.MinTaskMember[task.Name] = *task.MinAvailable
+		if parts := task.PartitionPolicy; parts != nil {
+			group.Spec.SubGroupPolicy = append(group.Spec.SubGroupPolicy, schedulingv1beta1.SubGroupPolicySpec{
+				Name: task.Name, SubGroupSize: &parts.PartitionSize, MinSubGroups: &parts.MinPartitions, NetworkTopology: topologyOf(parts.NetworkTopology),
+				LabelSelector:  &metav1.LabelSelector{MatchLabels: map[string]string{batchv1alpha1.TaskSpecKey: task.Name}},
+				MatchLabelKeys: []string{batchv1alpha1.TaskPartitionID},
+			})
+		}
 		pod := &corev1.Pod{Spec: *task.Template.Spec.DeepCopy()}
 		defaultPod(pod, r.classes)
 		least = quota.Add(least, controllersutil.CalTaskRequests(pod, pods))
 	}
 	group.Spec.MinResources = &least
 	return group
+}
+
+func topologyOf(of *batchv1alpha1.NetworkTopologySpec) *schedulingv1beta1.NetworkTopologySpec {
+	if of == nil {
+		return nil
+	}
+	return &schedulingv1beta1.NetworkTopologySpec{
+		Mode: schedulingv1beta1.NetworkTopologyMode(of.Mode), HighestTierAllowed: of.HighestTierAllowed, HighestTierName: of.HighestTierName,
+	}
 }
 
 // makePods creates the pods of the Volcano Jobs that the scheduler has let in. It does not recreate evicted pods, because the answer names
@@ -166,6 +183,9 @@ func jobPod(job *batchv1alpha1.Job, task *batchv1alpha1.TaskSpec, index int, gro
 	pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] = group
 	pod.Annotations[batchv1alpha1.JobVersion] = strconv.Itoa(int(job.Status.Version))
 	pod.Annotations[batchv1alpha1.PodTemplateKey] = job.Name + "-" + task.Name
+	if parts := task.PartitionPolicy; parts != nil {
+		pod.Labels[batchv1alpha1.TaskPartitionID] = strconv.Itoa(index / max(1, int(parts.PartitionSize)))
+	}
 	if task.TopologyPolicy != "" {
 		pod.Annotations[schedulingv1beta1.NumaPolicyKey] = string(task.TopologyPolicy)
 	}

@@ -10,9 +10,14 @@ import (
 
 // gangsOnBothSides creates a node of four devices. A gang of a queue that deserves two of them holds all.
 func gangsOnBothSides(minAvailable int32, options ...podOption) func(context.Context, *scene) {
+	return againstGangThatDeserves(2, minAvailable, options...)
+}
+
+// againstGangThatDeserves is gangsOnBothSides with a gang whose queue deserves another number of devices.
+func againstGangThatDeserves(deserved int64, minAvailable int32, options ...podOption) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		s.h100s(ctx, "n", 4)
-		_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
+		_, theirs := s.oursAndTheirs(ctx, "root", 2, deserved)
 		s.job(ctx, "theirs", theirs, 4, minAvailable, append(options, claiming("one"))...)
 	}
 }
@@ -83,6 +88,18 @@ var wholeGangScenarios = []scenario{
 			s.expectNotified(ctx, "low", "Reclaimed", names(s.name("ours"), s.name("theirs"), s.class))
 		},
 		want: outcome{evicted: tally{"low": 2}, running: tally{"high": 2, "ours": 2}},
+	},
+	{
+		name:  "an elastic gang is taken as a whole for a gang that needs more than what is above its minimum",
+		given: againstGangThatDeserves(0, 3),
+		when:  gangOfTwoAsks,
+		want:  outcome{evicted: tally{"theirs": 4}, running: tally{"ours": 2}},
+	},
+	{
+		name:  "an elastic gang of a queue that deserves its minimum loses nobody for a gang that needs more",
+		given: gangsOnBothSides(3),
+		when:  gangOfTwoAsks,
+		want:  outcome{evicted: tally{}, running: tally{"theirs": 4}},
 	},
 	{
 		name: "pods that belong to no gang are taken first",

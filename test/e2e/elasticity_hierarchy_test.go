@@ -27,6 +27,18 @@ func (t tree) with(b, c int, options ...podOption) func(context.Context, *scene)
 // hierarchyScenarios have three levels of queues. The nodes always have free devices: only quotas are full.
 var hierarchyScenarios = []scenario{
 	{
+		name: "a queue takes back from its sibling although the queue above both deserves nothing, and the one above that is full",
+		given: func(ctx context.Context, s *scene) {
+			s.h100s(ctx, "n", 8)
+			company := s.team(ctx, "company", "root", s.atMost(4))
+			_, theirs := s.oursAndTheirs(ctx, s.team(ctx, "organization", company, s.atMost(3)), 1, 1)
+			s.singles(ctx, "theirs", theirs, 2, claiming("one"))
+			s.singles(ctx, "other", s.team(ctx, "other", company), 2, claiming("one"))
+		},
+		when: func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 1, claiming("one")) },
+		want: outcome{evicted: tally{"theirs": 1}, running: tally{"theirs": 1, "other": 2, "ours": 1}},
+	},
+	{
 		name:  "a queue takes from its sibling what fills both of the two levels above",
 		given: tree{top: 4, left: 2, leftOwn: 2, a: 1, b: 1, rights: 2}.with(2, 2, slowly),
 		when:  func(ctx context.Context, s *scene) { s.singles(ctx, "a", s.name("a"), 1, claiming("one")) },

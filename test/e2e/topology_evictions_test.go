@@ -123,6 +123,28 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		c.expectEvicted(ctx, tally{with: 1})
 	})
 
+	It("takes back devices in a rack for each of its parts, and waits for them there", func(ctx context.Context) {
+		c := newContested(ctx)
+		for node, n := range map[string]int{"a0": 2, "a1": 1, "b0": 2, "b1": 1} { // theirs may lose two
+			c.hold(ctx, c.theirs, node, n, slowly)
+		}
+		c.gang(ctx, "gang", c.ours, 4, inParts(2, 2))
+		c.expectParts(ctx, "gang", 2)
+		waitForCycles(ctx)
+		Expect(c.scene.record.evicted().sum()).To(Equal(2), "evicted pods: %s", c.scene.record.describe())
+	})
+
+	It("evicts nobody if one of its parts gets no rack", func(ctx context.Context) {
+		c := newContested(ctx)
+		c.hold(ctx, c.theirs, "a0", 2)
+		c.hold(ctx, c.theirs, "a1", 2)
+		c.hold(ctx, c.theirs, "b0", 2)
+		c.patchNode(ctx, "b1", `{"spec":{"unschedulable":true}}`)
+		c.gang(ctx, "gang", c.ours, 4, inParts(2, 2)) // theirs may lose two
+		c.expectNone(ctx, "gang", 4)
+		c.expectEvicted(ctx, tally{})
+	})
+
 	It("preempts pods of its queue in one rack", func(ctx context.Context) {
 		c := newContested(ctx)
 		low, high := c.scene.priorities(ctx)

@@ -154,6 +154,21 @@ func (r *racks) expectIn(ctx context.Context, name string, want tally) {
 	}).WithContext(ctx).Should(Equal(want), "racks of the pods of job %s", name)
 }
 
+// expectParts waits until a job of two parts runs, one part in each rack.
+func (r *racks) expectParts(ctx context.Context, name string, size int) {
+	GinkgoHelper()
+	r.expectIn(ctx, name, tally{"a": size, "b": size})
+	part := map[string]tally{}
+	for _, pod := range r.pods(ctx, name) {
+		id := pod.Labels[batchv1alpha1.TaskPartitionID]
+		if part[id] == nil {
+			part[id] = tally{}
+		}
+		part[id][r.rackOf(pod.Spec.NodeName)]++
+	}
+	Expect(part).To(ConsistOf(tally{"a": size}, tally{"b": size}), "racks of the parts")
+}
+
 // expectNone waits for some cycles, and checks that the pods of a job exist, and that none has a node or a device.
 func (r *racks) expectNone(ctx context.Context, name string, pods int) {
 	GinkgoHelper()

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
 var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, func() {
@@ -56,16 +55,7 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		r := racksOf(ctx, 2)
 		team := r.queue(ctx, "team", "root", limit(r.class, 8))
 		r.gang(ctx, "gang", team, 8, upToTier(2), inParts(2, 4))
-		r.expectIn(ctx, "gang", tally{"a": 4, "b": 4})
-		part := map[string]tally{}
-		for _, pod := range r.pods(ctx, "gang") {
-			id := pod.Labels[batchv1alpha1.TaskPartitionID]
-			if part[id] == nil {
-				part[id] = tally{}
-			}
-			part[id][r.rackOf(pod.Spec.NodeName)]++
-		}
-		Expect(part).To(ConsistOf(tally{"a": 4}, tally{"b": 4}), "racks of the parts")
+		r.expectParts(ctx, "gang", 4)
 		expectAllocated(ctx, team, r.class+"/count", 8)
 		r.expectDevicesOnce(ctx)
 	})

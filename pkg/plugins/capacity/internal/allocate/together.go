@@ -34,13 +34,17 @@ func (a *Action) together(queue *api.QueueInfo, job *api.JobInfo, subJob *api.Su
 // runGroups gives a job a turn of upstream's action. If its pods get no nodes one after another, the action is told which ones they can have together.
 func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 	more = a.groups.run(a.session, job, a.remembersErrors)
-	g := a.gangOf(queue, job)
-	if g == nil || a.session.JobReady(job) || a.session.JobPipelined(job) || job.ContainsSubJobPolicy() || !hypernodes.Known(a.session, job) {
+	if a.session.JobReady(job) || a.session.JobPipelined(job) {
 		return more
+	}
+	a.trial.End()
+	g := a.gangOf(queue, job)
+	if g == nil || job.ContainsSubJobPolicy() || !hypernodes.Known(a.session, job) {
+		return false
 	}
 	domains := hypernodes.Domains(a.session, job)
 	if !g.begin(job.SubJobs[job.DefaultSubJobID()], domains) || !slices.ContainsFunc(domains, g.search) {
-		return more
+		return false
 	}
 	failed, why := job.NodesFitErrors, job.JobFitErrors
 	job.ResetFitErr()

@@ -37,6 +37,11 @@ func (s *Session) stateFor(job *api.JobInfo, never bool) uint64 {
 			}
 		}
 	}
+	if job.ContainsNetworkTopologyInSubJob() {
+		for _, group := range job.SubJobs {
+			state += hash(h, [2]string{string(group.UID), group.AllocatedHyperNode})
+		}
+	}
 	hard, highest := job.IsHardTopologyMode()
 	return state + hash(h, struct {
 		priority, minimum int32

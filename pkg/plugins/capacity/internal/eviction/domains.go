@@ -25,7 +25,7 @@ func (a *preemptor) cheapestPlan(domains []hypernodes.Domain) *Plan {
 		if plan == nil {
 			return
 		}
-		cost := plan.planning.cost()
+		cost := plan.planning.costFrom(0)
 		if best < 0 || cmp.Or(cost.Compare(least), cmp.Compare(i, best)) < 0 {
 			best, least = i, cost
 		}
@@ -36,6 +36,9 @@ func (a *preemptor) cheapestPlan(domains []hypernodes.Domain) *Plan {
 	}
 	return a.planIn(domains[best])
 }
+
+// enter makes a domain the one that has the nodes that a plan may use.
+func (a *preemptor) enter(domain hypernodes.Domain) { a.domain, a.roles = domain, nil }
 
 // leastShare is the least share of the effort that a domain gets for each waiting pod of the job.
 const leastShare = 100
@@ -80,7 +83,7 @@ func (s *Solver) Nearest(job *api.JobInfo, expired func() bool) (name string, po
 		if a.unfinished {
 			return
 		}
-		a.domain, a.roles = domains[i], nil
+		a.enter(domains[i])
 		p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
 		p.placeInOrder(p.waiting(func(task *api.TaskInfo) bool { return !task.SchGated }))
 		if n := len(p.steps); n > pods || n == pods && i < best {
@@ -92,11 +95,11 @@ func (s *Solver) Nearest(job *api.JobInfo, expired func() bool) (name string, po
 	return name, pods, !a.unfinished
 }
 
-// cost returns the cost of all victims.
-func (p *planning) cost() victims.Cost {
+// costFrom returns the cost of all victims from a step on.
+func (p *planning) costFrom(first int) victims.Cost {
 	var all []int
-	for i := range p.steps {
-		all = append(all, p.steps[i].set...)
+	for i := range p.steps[first:] {
+		all = append(all, p.steps[first+i].set...)
 	}
 	return victims.CostOf(p.costs, all)
 }

@@ -18,6 +18,9 @@ const maxOrders = 4
 // may have taken the only places of other pods that need more: then those other pods go first.
 func (p *planning) placeAll() bool {
 	tasks := p.waiting(MayAsk)
+	if p.job.ContainsNetworkTopologyInSubJob() {
+		return p.placeGroups(p.groupsOf(tasks))
+	}
 	for range maxOrders {
 		reached, late := p.placeInOrder(tasks)
 		if reached || late == nil || p.effort <= 0 {

@@ -52,7 +52,7 @@ func (a *preemptor) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	}
 	found := &places{}
 	for _, node := range a.suitableFor(role, task) {
-		if a.domain.Nodes == nil || a.domain.Nodes.Has(node.Name) {
+		if a.domain.Has(node.Name) {
 			found.nodes = append(found.nodes, node)
 		}
 	}

@@ -36,6 +36,8 @@ type planning struct {
 	steps []step
 	// changed has the pods whose PrePredicate ran while there were steps. Its results depend on these steps.
 	changed map[*api.TaskInfo]bool
+	// trials has the domains in which groups were tried, by their likeness and the name of the domain.
+	trials map[string]map[string]trial
 }
 
 // step gives a node to a pod, in a separate statement.
@@ -43,6 +45,7 @@ type step struct {
 	statement *framework.Statement
 	task      *api.TaskInfo
 	node      *api.NodeInfo
+	domain    hypernodes.Domain
 	// last is what Volcano would report about the task without the step.
 	last *api.TransactionContext
 	// set has the units that are evicted for the pod. short is what the pod lacks while they are there.
@@ -66,7 +69,7 @@ func (p *Plan) Discard() {
 }
 
 // Plan makes room for the minimum of a job, and for as many more of its pods as possible. It returns nil, and changes
-// nothing, if there is no right set of victims for the minimum. If no set of single pods suffices, whole gangs may go.
+// nothing, if there is no right set of victims for the minimum. If no set of single pods suffices, whole gangs may go: first those that cannot lose a single pod.
 func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 	s.budgets.recount()
 	a := s.jobs[rule][job.UID]
@@ -77,11 +80,10 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		s.jobs[rule][job.UID] = a
 	}
 	a.begin()
-	for _, whole := range []bool{false, true} {
-		if whole && !s.WholeGangs {
+	for _, a.whole = range []wholes{noGangs, tightGangs, allGangs} {
+		if a.whole != noGangs && !s.WholeGangs || a.whole == allGangs && !a.elastic {
 			break
 		}
-		a.whole = whole
 		a.findUnits()
 		if plan := a.cheapestPlan(hypernodes.Domains(s.Session, job)); plan != nil {
 			return plan
@@ -92,8 +94,8 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 
 // planIn plans with the nodes of a domain. It returns nil, and changes nothing, if there is no plan.
 func (a *preemptor) planIn(domain hypernodes.Domain) *Plan {
-	a.domain, a.roles = domain, nil
-	p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
+	a.enter(domain)
+	p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}, trials: map[string]map[string]trial{}}
 	if !p.placeAll() || !p.trim() {
 		p.discard()
 		p.prepareAgain()
@@ -127,7 +129,7 @@ func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 		if i < 0 {
 			return false
 		}
-		if p.take(step{task: task, node: places.nodes[i], set: places.candidates[i].set, short: places.candidates[i].short}) {
+		if p.take(step{task: task, node: places.nodes[i], domain: p.domain, set: places.candidates[i].set, short: places.candidates[i].short}) {
 			break
 		}
 		places.candidates[i].inadmissible = true

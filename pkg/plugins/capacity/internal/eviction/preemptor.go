@@ -12,14 +12,23 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 )
 
+// wholes says which gangs may be evicted as a whole.
+type wholes int
+
+const (
+	noGangs wholes = iota
+	// tightGangs cannot lose a single pod.
+	tightGangs
+	allGangs
+)
+
 // preemptor is a job that asks for room by one rule.
 type preemptor struct {
 	*Solver
 	rule  Rule
 	job   *api.JobInfo
 	queue ledger.QueueID
-	// whole says that gangs may be evicted as a whole.
-	whole bool
+	whole wholes
 	units
 	// domain has the nodes that a plan may use.
 	domain hypernodes.Domain

@@ -34,7 +34,7 @@ type Config struct {
 	Avoids func(*api.JobInfo, *api.NodeInfo) bool
 	// Budgets reads PodDisruptionBudgets. It may be nil.
 	Budgets policylisters.PodDisruptionBudgetLister
-	// WholeGangs allows the eviction of whole gangs that cannot lose a single pod.
+	// WholeGangs allows the eviction of whole gangs if single pods do not suffice.
 	WholeGangs bool
 }
 

@@ -65,7 +65,7 @@ func without(set []int, i int) []int {
 	return slices.DeleteFunc(slices.Clone(set), func(other int) bool { return other == i })
 }
 
-// nodesToReplay returns all possible nodes for pods of the plan. If these are too many, it returns the nodes that the plan uses, or none.
+// nodesToReplay returns all possible nodes for pods of the plan. If these are too many, or not known, it returns the nodes that the plan uses, or none.
 func (p *planning) nodesToReplay(most int) []*api.NodeInfo {
 	var all, used []*api.NodeInfo
 	for _, places := range p.roles {
@@ -78,7 +78,7 @@ func (p *planning) nodesToReplay(most int) []*api.NodeInfo {
 			break
 		}
 	}
-	if len(all) <= most {
+	if len(all) > 0 && len(all) <= most {
 		return all
 	}
 	for _, step := range p.steps {
@@ -102,7 +102,7 @@ func (p *planning) replay(steps []step, evicted []int, nodes []*api.NodeInfo, tr
 		if *tries--; *tries < 0 {
 			return false
 		}
-		if !p.fits(before.task, node, evicted) || !p.take(step{task: before.task, node: node, set: evicted, short: before.short}) {
+		if !before.domain.Has(node.Name) || !p.fits(before.task, node, evicted) || !p.take(step{task: before.task, node: node, domain: before.domain, set: evicted, short: before.short}) {
 			continue
 		}
 		if p.replay(steps[1:], nil, nodes, tries) {

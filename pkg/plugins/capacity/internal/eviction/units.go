@@ -35,6 +35,8 @@ type units struct {
 	all []unit
 	// costs decide which units go first.
 	costs []victims.Unit
+	// elastic says that some gang can lose single pods.
+	elastic bool
 	// on has, for each node, the units with a pod there.
 	on map[string][]int
 	// order has all units, cheapest first. It is nil until needed.
@@ -49,10 +51,10 @@ func (a *preemptor) findUnits() {
 		if !a.rule.applies(a, job) {
 			continue
 		}
-		if !MayLose(job, false) {
-			if a.whole {
-				a.addGang(job)
-			}
+		gang, losesPods := isGang(job), MayLose(job, false)
+		a.elastic = a.elastic || gang && losesPods
+		mayGo := gang && (a.whole == allGangs || a.whole == tightGangs && !losesPods)
+		if mayGo && a.addGang(job) || !losesPods {
 			continue
 		}
 		for status, tasks := range job.TaskStatusIndex {
@@ -135,26 +137,27 @@ func (u *units) dropEmpty() {
 	u.all, u.costs = u.all[:kept], u.costs[:kept]
 }
 
-// addGang adds all pods of a gang that cannot lose a single pod, if it has pods and all of them may be evicted.
-func (a *preemptor) addGang(job *api.JobInfo) {
+// addGang adds all pods of a gang as one unit. It returns false if it has none, or if one of them may not be evicted.
+func (a *preemptor) addGang(job *api.JobInfo) bool {
 	var tasks []*api.TaskInfo
 	for _, task := range job.Tasks {
 		if !api.AllocatedStatus(task.Status) {
 			continue
 		}
 		if !api.PreemptableStatus(task.Status) || a.evictable(task) == nil {
-			return
+			return false
 		}
 		tasks = append(tasks, task)
 	}
 	if len(tasks) == 0 {
-		return
+		return false
 	}
 	i := len(a.all)
 	a.all, a.costs = append(a.all, unit{gang: true}), append(a.costs, victims.Unit{})
 	for _, task := range tasks {
 		a.join(i, job, task, a.evictable(task))
 	}
+	return true
 }
 
 // join adds a pod to a unit.

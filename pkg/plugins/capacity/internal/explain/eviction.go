@@ -95,7 +95,7 @@ func (s *Session) whyNotAsking(job *api.JobInfo) string {
 		return "Nobody is evicted before the scheduler knows everything: " + missing.Message()
 	}
 	if !hypernodes.Known(s.Volcano, job) {
-		return "Nobody is evicted for a job whose groups of pods have network topologies, or whose network topology names a tier that no HyperNode has"
+		return "Nobody is evicted for a job whose network topology names a tier that no HyperNode has"
 	}
 	if valid := s.Volcano.JobValid(job); valid != nil && !valid.Pass {
 		return "Nobody is evicted for a job that cannot start: " + valid.Message

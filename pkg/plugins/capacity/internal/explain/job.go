@@ -55,8 +55,8 @@ const nearestTakes = 100 * time.Millisecond
 
 // checkTopology checks whether some HyperNode could have all waiting pods of a job with a hard network topology. If that takes too long, there is no check.
 func (s *Session) checkTopology(checks *Checks, job *api.JobInfo) {
-	if !hypernodes.Known(s.Volcano, job) {
-		return
+	if !hypernodes.Known(s.Volcano, job) || job.ContainsNetworkTopologyInSubJob() {
+		return // which groups could be where depends on each other
 	}
 	waiting := len(job.TaskStatusIndex[api.Pending])
 	begun := s.Elastic.Clock.Now()

@@ -23,49 +23,73 @@ type Domain struct {
 	tier  int
 }
 
-// Has reports whether a node is in the domain.
+// Has reports whether the domain has a node.
 func (d Domain) Has(node string) bool { return d.Nodes == nil || d.Nodes.Has(node) }
 
-// Known reports whether it is known in which HyperNodes the pods of a job may be together. It is not if groups of its pods have topologies of their own, if no
-// HyperNode has the tier that it names, or while HyperNodes are being read.
+// Known reports whether it is known in which HyperNodes the pods of a job may be together. It is not if no HyperNode has a tier that it names, or while
+// HyperNodes are being read.
 func Known(session *framework.Session, job *api.JobInfo) bool {
 	if !job.ContainsNetworkTopology() {
 		return true
 	}
-	if !session.HyperNodesReadyToSchedule || job.ContainsNetworkTopologyInSubJob() {
-		return false
+	wanted := []*scheduling.NetworkTopologySpec{job.PodGroup.Spec.NetworkTopology}
+	for i := range job.PodGroup.Spec.SubGroupPolicy {
+		wanted = append(wanted, job.PodGroup.Spec.SubGroupPolicy[i].NetworkTopology)
 	}
-	wanted := job.PodGroup.Spec.NetworkTopology
-	_, found := session.HyperNodeTierNameMap[wanted.HighestTierName]
-	return wanted.HighestTierAllowed != nil || wanted.HighestTierName == "" || found
+	return session.HyperNodesReadyToSchedule && !slices.ContainsFunc(wanted, func(w *scheduling.NetworkTopologySpec) bool {
+		return w != nil && w.HighestTierAllowed == nil && w.HighestTierName != "" && !has(session.HyperNodeTierNameMap, w.HighestTierName)
+	})
 }
+
+func has(tiers api.HyperNodeTierNameMap, name string) bool { _, found := tiers[name]; return found }
 
 // Domains returns the HyperNodes that may have all pods of a job, those of the lowest tier first. One may be a part of another. All nodes are one domain unless
 // the job has a hard topology. The answer must be known. Pods that have been given nodes in the session count, also if nothing was committed for them.
 func Domains(session *framework.Session, job *api.JobInfo) []Domain {
-	highest, hard := highestTier(session, job)
-	if !hard {
+	if job.PodGroup == nil {
 		return []Domain{{}}
 	}
-	var above []string
-	if job.AllocatedHyperNode != "" {
-		above = session.HyperNodes.GetAncestors(job.AllocatedHyperNode) // with itself
-	}
-	var domains []Domain
-	for name, hyperNode := range session.HyperNodes {
-		nodes := session.RealNodesSet[name] // nil for a HyperNode without members
-		if hyperNode.Tier() <= highest && (above == nil || slices.Contains(above, name)) && nodes.Len() > 0 && hasPipelined(nodes, job) {
-			domains = append(domains, Domain{Name: name, Nodes: nodes, tier: hyperNode.Tier()})
-		}
-	}
-	slices.SortFunc(domains, func(a, b Domain) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.Name, b.Name)) })
-	return domains
+	return domains(session, job.PodGroup.Spec.NetworkTopology, Domain{}, job.AllocatedHyperNode, job.TaskStatusIndex[api.Pipelined])
 }
 
-// hasPipelined reports whether some nodes are those of all pods of a job that wait for others to leave. Upstream's allocate does not say in which HyperNode it has
-// placed them.
-func hasPipelined(nodes sets.Set[string], job *api.JobInfo) bool {
-	for _, task := range job.TaskStatusIndex[api.Pipelined] {
+// Within returns the domains of a group of pods that are in a domain of its job. That is the only one unless the group has a hard topology of its own.
+func Within(session *framework.Session, job *api.JobInfo, group *api.SubJobInfo, domain Domain) []Domain {
+	return domains(session, PolicyOf(job, group).NetworkTopology, domain, group.AllocatedHyperNode, group.TaskStatusIndex[api.Pipelined])
+}
+
+// PolicyOf returns the policy of a group. It is empty if there is none.
+func PolicyOf(job *api.JobInfo, group *api.SubJobInfo) (none scheduling.SubGroupPolicySpec) {
+	for _, policy := range job.PodGroup.Spec.SubGroupPolicy {
+		if string(group.GID) == string(job.UID)+"/"+policy.Name {
+			return policy
+		}
+	}
+	return none
+}
+
+func domains(session *framework.Session, wanted *scheduling.NetworkTopologySpec, within Domain, used string, pipelined api.TasksMap) []Domain {
+	highest, hard := highestTier(session, wanted)
+	if !hard {
+		return []Domain{within}
+	}
+	var above []string
+	if used != "" {
+		above = session.HyperNodes.GetAncestors(used) // with itself
+	}
+	var found []Domain
+	for name, hyperNode := range session.HyperNodes {
+		nodes := session.RealNodesSet[name] // nil for a HyperNode without members
+		if hyperNode.Tier() <= highest && (above == nil || slices.Contains(above, name)) && nodes.Len() > 0 && (within.Nodes == nil || within.Nodes.IsSuperset(nodes)) && hasAll(nodes, pipelined) {
+			found = append(found, Domain{Name: name, Nodes: nodes, tier: hyperNode.Tier()})
+		}
+	}
+	slices.SortFunc(found, func(a, b Domain) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.Name, b.Name)) })
+	return found
+}
+
+// hasAll reports whether some nodes are those of all pods that wait for others to leave. Upstream's allocate does not say in which HyperNode it has placed them.
+func hasAll(nodes sets.Set[string], pipelined api.TasksMap) bool {
+	for _, task := range pipelined {
 		if !nodes.Has(task.NodeName) {
 			return false
 		}
@@ -73,31 +97,59 @@ func hasPipelined(nodes sets.Set[string], job *api.JobInfo) bool {
 	return true
 }
 
-// highestTier returns the highest tier of a HyperNode that may have all pods of a job. It returns false if the job has no hard topology. Without a tier, a
+// highestTier returns the highest tier of a HyperNode that may have all pods with a topology. It returns false if this is no hard topology. Without a tier, a
 // topology is not hard: see IsHardTopologyMode of Volcano's JobInfo.
-func highestTier(session *framework.Session, job *api.JobInfo) (int, bool) {
-	if hard, highest := job.IsHardTopologyMode(); hard || !job.WithNetworkTopology() {
-		return highest, hard
+func highestTier(session *framework.Session, wanted *scheduling.NetworkTopologySpec) (int, bool) {
+	switch {
+	case wanted == nil || wanted.Mode != scheduling.HardNetworkTopologyMode:
+		return 0, false
+	case wanted.HighestTierAllowed != nil:
+		return *wanted.HighestTierAllowed, true
 	}
-	wanted := job.PodGroup.Spec.NetworkTopology
 	highest, found := session.HyperNodeTierNameMap[wanted.HighestTierName]
-	return highest, found && wanted.Mode == scheduling.HardNetworkTopologyMode
+	return highest, found
 }
 
-// Settle binds a job to the smallest of its domains that has some nodes, until the session ends. Later pods of the job then go where they can be together with
-// those on the nodes. It returns false if no domain has all of them.
-func Settle(session *framework.Session, job *api.JobInfo, nodes []string) bool {
-	for _, domain := range Domains(session, job) {
-		switch {
-		case domain.Nodes == nil:
-			return true
-		case domain.Nodes.HasAll(nodes...):
-			job.AllocatedHyperNode = domain.Name
-			for _, group := range job.SubJobs {
-				group.AllocatedHyperNode = domain.Name
-			}
-			return true
+// Settle binds a job, and its groups, to the smallest of their domains that have the nodes of some pods, until the session ends. Later pods go where they can be
+// together with those. It returns false if no domain has all of them.
+func Settle(session *framework.Session, job *api.JobInfo, pods []*api.TaskInfo) bool {
+	domain, found := smallest(Domains(session, job), pods)
+	if !found || job.PodGroup == nil {
+		return found
+	}
+	names := map[*api.SubJobInfo]string{}
+	for _, group := range job.SubJobs {
+		placed := ofGroup(job, group, pods)
+		if _, own := highestTier(session, PolicyOf(job, group).NetworkTopology); own && len(placed) == 0 {
+			continue
+		}
+		of, found := smallest(Within(session, job, group, domain), placed)
+		if !found {
+			return false
+		}
+		names[group] = of.Name
+	}
+	if domain.Nodes != nil {
+		job.AllocatedHyperNode = domain.Name
+	}
+	for group, name := range names {
+		if name != "" {
+			group.AllocatedHyperNode = name
 		}
 	}
-	return false
+	return true
+}
+
+func ofGroup(job *api.JobInfo, group *api.SubJobInfo, pods []*api.TaskInfo) []*api.TaskInfo {
+	return slices.DeleteFunc(slices.Clone(pods), func(task *api.TaskInfo) bool { return job.TaskToSubJob[task.UID] != group.UID })
+}
+
+// smallest returns the first of some domains that has the nodes of all these pods.
+func smallest(domains []Domain, pods []*api.TaskInfo) (Domain, bool) {
+	for _, domain := range domains {
+		if !slices.ContainsFunc(pods, func(task *api.TaskInfo) bool { return !domain.Has(task.NodeName) }) {
+			return domain, true
+		}
+	}
+	return Domain{}, false
 }

@@ -3,6 +3,7 @@
 package hypernodes
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -78,8 +79,12 @@ func TestDomains(t *testing.T) {
 	}
 	parts := jobWith(hard(ptr.To(2), ""))
 	parts.PodGroup.Spec.SubGroupPolicy = []scheduling.SubGroupPolicySpec{{NetworkTopology: hard(ptr.To(1), "")}}
+	if !Known(racks(), parts) {
+		t.Error("groups with topologies of their own have domains")
+	}
+	parts.PodGroup.Spec.SubGroupPolicy[0].NetworkTopology = hard(nil, "row")
 	if Known(racks(), parts) {
-		t.Error("groups with topologies of their own have no known domains")
+		t.Error("a group names a tier that no HyperNode has")
 	}
 }
 
@@ -95,6 +100,44 @@ func namesOf(ssn *framework.Session, job *api.JobInfo) string {
 		names = append(names, domain.Name)
 	}
 	return strings.Join(names, " ")
+}
+
+// TestGroupsSettleApart: each group is in one rack, within the zone of the job. A group without nodes may still be anywhere.
+func TestGroupsSettleApart(t *testing.T) {
+	hard := func(tier int) *scheduling.NetworkTopologySpec {
+		return &scheduling.NetworkTopologySpec{Mode: scheduling.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(tier)}
+	}
+	for name, test := range map[string]struct {
+		nodes map[string]string // of pods, by group
+		want  map[string]string // HyperNodes of groups, nil if no HyperNodes have the nodes
+	}{
+		"two racks":        {map[string]string{"first": "a0 a1", "second": "b0"}, map[string]string{"first": "a", "second": "b", "": "zone"}},
+		"one rack":         {map[string]string{"first": "a0", "second": "a1"}, map[string]string{"first": "a", "second": "a", "": "a"}},
+		"a group waits":    {map[string]string{"first": "b0"}, map[string]string{"first": "b", "second": "", "": "b"}},
+		"a group is split": {map[string]string{"first": "a0 b0", "second": "a1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := jobWith(hard(2))
+			job.UID, job.SubJobs, job.TaskToSubJob = "job", map[api.SubJobID]*api.SubJobInfo{}, map[api.TaskID]api.SubJobID{}
+			job.PodGroup.Spec.SubGroupPolicy = []scheduling.SubGroupPolicySpec{{Name: "part", NetworkTopology: hard(1)}}
+			var pods []*api.TaskInfo
+			for _, group := range []string{"first", "second"} {
+				id := api.SubJobID(group)
+				job.SubJobs[id] = &api.SubJobInfo{UID: id, GID: "job/part"}
+				for _, node := range strings.Fields(test.nodes[group]) {
+					pods = append(pods, &api.TaskInfo{UID: api.TaskID(node), TransactionContext: api.TransactionContext{NodeName: node}})
+					job.TaskToSubJob[api.TaskID(node)] = id
+				}
+			}
+			if got := Settle(racks(), job, pods); got != (test.want != nil) {
+				t.Fatalf("the pods settle: %t", got)
+			}
+			got := map[string]string{"": job.AllocatedHyperNode, "first": job.SubJobs["first"].AllocatedHyperNode, "second": job.SubJobs["second"].AllocatedHyperNode}
+			if test.want != nil && !maps.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
 }
 
 func TestSettle(t *testing.T) {
@@ -113,7 +156,11 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := jobWith(test.topology)
-			if got := Settle(racks(), job, test.nodes); got != test.fits || job.AllocatedHyperNode != test.want || job.SubJobs["default"].AllocatedHyperNode != test.want {
+			var pods []*api.TaskInfo
+			for _, node := range test.nodes {
+				pods = append(pods, &api.TaskInfo{TransactionContext: api.TransactionContext{NodeName: node}})
+			}
+			if got := Settle(racks(), job, pods); got != test.fits || job.AllocatedHyperNode != test.want || job.SubJobs["default"].AllocatedHyperNode != test.want {
 				t.Errorf("got %t, HyperNode %q of the job and %q of its pods; want %t, %q", got, job.AllocatedHyperNode, job.SubJobs["default"].AllocatedHyperNode, test.fits, test.want)
 			}
 		})

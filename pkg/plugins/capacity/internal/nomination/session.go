@@ -138,15 +138,11 @@ func (s *Session) Await(job *api.JobInfo, pods []*api.TaskInfo) {
 
 // keep keeps the nodes to which pods are pipelined. It keeps nothing, and returns false, if the pods of the job cannot be together there.
 func (s *Session) keep(job *api.JobInfo, pods []*api.TaskInfo) bool {
-	nodes := make([]string, len(pods))
-	for i, task := range pods {
-		nodes[i] = task.NodeName
-	}
-	if !hypernodes.Known(s.Volcano, job) || !hypernodes.Settle(s.Volcano, job, nodes) {
+	if !hypernodes.Known(s.Volcano, job) || !hypernodes.Settle(s.Volcano, job, pods) {
 		return false
 	}
-	for _, node := range nodes {
-		s.kept[node] = true
+	for _, task := range pods {
+		s.kept[task.NodeName] = true
 	}
 	return true
 }
