@@ -83,3 +83,27 @@ var _ = Describe("A gang whose pods do not fit one after another", func() {
 		expectAllocated(ctx, team, class+"/count", 2)
 	})
 })
+
+var _ = Describe("A gang with a network topology whose pods do not fit one after another", Ordered, ContinueOnFailure, func() {
+	BeforeAll(withTopologies)
+
+	It("gets the halves of the GPUs of one rack", func(ctx context.Context) {
+		r := newRacks(ctx, func(f *fixture, node string) {
+			f.nodeWith(ctx, node, cardOf80Gi, partition("all", "whole", "80Gi"), partition("half-0", "half", "40Gi"), partition("half-1", "half", "40Gi"))
+		})
+		whole, half := r.model(ctx, "whole"), r.model(ctx, "half")
+		team := r.queue(ctx, "team", "root", limits(capability(whole, 8), capability(half, 8)))
+		r.template(ctx, "gpu", firstAvailable(exactly(whole, 1), exactly(half, 1)))
+
+		By("waiting without a device if no rack has enough")
+		r.gang(ctx, "five", team, 5, upToTier(1))
+		r.expectNone(ctx, "five", 5)
+		expectAllocated(ctx, team)
+		r.deleteJob(ctx, "five")
+
+		r.gang(ctx, "four", team, 4, upToTier(1))
+		r.expectRunning(ctx, "four", 4)
+		expectAllocated(ctx, team, half+"/count", 4)
+		r.expectDevicesOnce(ctx)
+	})
+})
