@@ -3,6 +3,7 @@
 package allocate
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,8 +27,8 @@ type gang struct {
 	queue *api.QueueInfo
 	job   *api.JobInfo
 	kinds []*kind
-	// places has the places of the nodes that suit some of the pods.
-	places []int
+	// candidates has the places of the nodes of a domain that suit some of the pods.
+	candidates []int
 	// missing is the number of pods that the job needs to start, and failures has the minimum of each role.
 	missing  int
 	failures *failures
@@ -77,8 +78,14 @@ func (g *gang) begin(subJob *api.SubJobInfo, domains []hypernodes.Domain) bool {
 	if !g.enough(g.counts()) || len(g.kinds) == 1 && g.placements.Simple(g.kinds[0].tasks[0]) {
 		return false
 	}
+	var within []int
+	for _, domain := range domains {
+		within = append(within, g.placesIn(domain)...)
+	}
+	slices.Sort(within)
+	within = slices.Compact(within)
 	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool {
-		k.suits = g.suits(k.tasks[0], domains)
+		k.suits = g.suits(k.tasks[0], within)
 		return len(k.suits) == 0
 	})
 	return g.enough(g.counts())
@@ -108,8 +115,8 @@ func (g *gang) counts() []int {
 	return counts
 }
 
-// suits returns the places of the nodes of some domains that have room for a pod.
-func (g *gang) suits(task *api.TaskInfo, domains []hypernodes.Domain) map[int]bool {
+// suits returns those of some nodes that have room for a pod, and may return others.
+func (g *gang) suits(task *api.TaskInfo, within []int) map[int]bool {
 	suits := map[int]bool{}
 	if signed, ok := g.sign(task); ok && g.shares {
 		if s := g.rankings.of(signed, len(g.nodes)); !s.exhausted {
@@ -122,9 +129,9 @@ func (g *gang) suits(task *api.TaskInfo, domains []hypernodes.Domain) map[int]bo
 			return suits
 		}
 	}
-	for place, node := range g.nodes {
-		within := slices.ContainsFunc(domains, func(d hypernodes.Domain) bool { return d.Has(node.Name) })
-		if within && task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(1) && g.filter(task, node) == nil {
+	for _, place := range within {
+		node := g.nodes[place]
+		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(1) && g.filter(task, node) == nil {
 			suits[place] = true
 		}
 	}
@@ -157,10 +164,10 @@ func (g *gang) fits(node int, pods []int) (bool, error) {
 	if !g.effort.Spend(1) {
 		return false, joint.ErrGivenUp
 	}
-	group := placement.Group{Node: g.nodes[g.places[node]]}
+	group := placement.Group{Node: g.nodes[g.candidates[node]]}
 	sum := api.EmptyResource()
 	for i, kind := range g.kinds {
-		if pods[i] > 0 && !kind.suits[g.places[node]] {
+		if pods[i] > 0 && !kind.suits[g.candidates[node]] {
 			return false, nil
 		}
 		for _, task := range kind.tasks[:pods[i]] {
@@ -186,7 +193,7 @@ func (g *gang) accepts(on [][]int) (bool, error) {
 	var groups []placement.Group
 	dealt := make([]int, len(g.kinds))
 	for node, pods := range on {
-		group := placement.Group{Node: g.nodes[g.places[node]]}
+		group := placement.Group{Node: g.nodes[g.candidates[node]]}
 		for i, n := range pods {
 			group.Tasks = append(group.Tasks, g.kinds[i].tasks[dealt[i]:dealt[i]+n]...)
 			dealt[i] += n
@@ -207,15 +214,27 @@ func (g *gang) accepts(on [][]int) (bool, error) {
 	}
 }
 
-// search reports whether it has found nodes and devices in a domain.
-func (g *gang) search(domain hypernodes.Domain) bool {
-	g.places = nil
-	for place, node := range g.nodes {
-		if domain.Has(node.Name) && slices.ContainsFunc(g.kinds, func(k *kind) bool { return k.suits[place] }) {
-			g.places = append(g.places, place)
+// placesIn returns the places of the nodes of a domain, in order.
+func (g *gang) placesIn(domain hypernodes.Domain) []int {
+	var in []int
+	for name := range domain.Nodes {
+		if place, found := g.places[name]; found {
+			in = append(in, place)
 		}
 	}
-	search := joint.Search{Nodes: len(g.places), Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Coupled: g.coupled, Pods: g.counts()}
+	if domain.Nodes == nil {
+		in = slices.Collect(maps.Values(g.places))
+	}
+	slices.Sort(in)
+	return in
+}
+
+// search reports whether it has found nodes and devices in a domain.
+func (g *gang) search(domain hypernodes.Domain) bool {
+	g.candidates = slices.DeleteFunc(g.placesIn(domain), func(place int) bool {
+		return !slices.ContainsFunc(g.kinds, func(k *kind) bool { return k.suits[place] })
+	})
+	search := joint.Search{Nodes: len(g.candidates), Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Coupled: g.coupled, Pods: g.counts()}
 	found, err := search.Run()
 	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", domain.Name, "found", found, "err", err)
 	return found

@@ -38,12 +38,12 @@ func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 		return more
 	}
 	a.trial.End()
-	g := a.gangOf(queue, job)
-	if g == nil || job.ContainsSubJobPolicy() || !hypernodes.Known(a.session, job) {
+	g, subJob := a.gangOf(queue, job), job.SubJobs[job.DefaultSubJobID()]
+	if g == nil || subJob == nil || job.ContainsSubJobPolicy() || !hypernodes.Known(a.session, job) {
 		return false
 	}
 	domains := hypernodes.Domains(a.session, job)
-	if !g.begin(job.SubJobs[job.DefaultSubJobID()], domains) || !slices.ContainsFunc(domains, g.search) {
+	if !g.begin(subJob, domains) || !slices.ContainsFunc(domains, g.search) {
 		return false
 	}
 	failed, why := job.NodesFitErrors, job.JobFitErrors
