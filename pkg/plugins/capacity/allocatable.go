@@ -10,6 +10,9 @@ import (
 
 // allocatable is Volcano's AllocatableFn. It reports whether the queue may take the pod in addition to what it has.
 func (p *plugin) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
+	if p.placements.Excludes(task) {
+		return false
+	}
 	if refusal := p.checks.Pod(p.snapshot.Ledger, queue, task); refusal != nil {
 		if p.elastic.Scope() == placement.OutdatedOnly {
 			return false

@@ -64,23 +64,31 @@ func (s *Session) checkConflicts(state *State, picked *pick) error {
 	return nil
 }
 
-// withDecided returns the state of a pod with the devices that other pods got for its claims since PreFilter. This happens if Volcano
-// returns to an earlier choice of nodes in which another pod was first. The state itself is unchanged, because Volcano may return again.
+// withDecided returns the state of a pod with the devices that other pods now have for its claims. They may have got them since PreFilter, or others instead,
+// or none. This happens if Volcano returns to an earlier choice of nodes, in which another pod was first. The state itself is unchanged, because Volcano may
+// return again.
 func (s *Session) withDecided(state *State) (*State, error) {
-	now := &State{pod: state.pod, books: state.books, allocated: slices.Clip(state.allocated), open: state.open, effort: state.effort, picks: map[string]*pick{}}
-	for _, claim := range state.unallocated {
+	now := &State{pod: state.pod, books: state.books, open: state.open, effort: state.effort, picks: map[string]*pick{}}
+	same := true
+	for _, claim := range state.pod.Claims {
 		decided := s.pending.Of(claim.Object.UID)
-		if decided == nil {
+		known := slices.IndexFunc(state.allocated, func(a allocatedClaim) bool { return a.UID == claim.Object.UID })
+		switch {
+		case known >= 0 && (decided == state.allocated[known].ResourceClaim || !s.unwritten(state.allocated[known].ResourceClaim)):
+			now.allocated = append(now.allocated, state.allocated[known])
+		case decided == nil:
+			same = same && known < 0
 			now.unallocated = append(now.unallocated, claim)
-			continue
+		default:
+			same = false
+			allocated, err := allocatedClaimOf(decided)
+			if err != nil {
+				return nil, err
+			}
+			now.allocated = append(now.allocated, allocated)
 		}
-		allocated, err := allocatedClaimOf(decided)
-		if err != nil {
-			return nil, err
-		}
-		now.allocated = append(now.allocated, allocated)
 	}
-	if len(now.unallocated) == len(state.unallocated) {
+	if same {
 		return state, nil
 	}
 	return now, nil
@@ -100,13 +108,9 @@ func (s *Session) join(claim *allocatedClaim, pod types.UID, node *corev1.Node) 
 	if err := claim.check(node); err != nil {
 		return err
 	}
-	if !s.unwritten(claim.ResourceClaim) {
-		return nil
+	if s.unwritten(claim.ResourceClaim) {
+		s.pending.Add(claim.ResourceClaim, pod)
 	}
-	if s.pending.Of(claim.UID) == nil {
-		return fmt.Errorf("ResourceClaim %s is not being allocated any more", nameOf(claim.ResourceClaim))
-	}
-	s.pending.Add(claim.ResourceClaim, pod)
 	return nil
 }
 

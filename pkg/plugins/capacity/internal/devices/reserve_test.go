@@ -171,14 +171,33 @@ func TestReservePicksAgainIfDevicesHaveChanged(t *testing.T) {
 	}
 }
 
-func TestAJoiningPodNeedsTheAllocation(t *testing.T) {
-	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100"}, claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))}})
-	first := f.pod("first", "q", "c")
-	f.place(first, "n1")
-	second := f.preFilter(f.pod("second", "q", "c"))
-	f.session.Unreserve(first)
-	if err := f.session.Reserve(second, f.node("n1")); err == nil || err.Error() != "ResourceClaim ns/c is not being allocated any more" {
-		t.Errorf("Reserve says %v", err)
+func TestAJoiningPodGetsWhatItsClaimHasNow(t *testing.T) {
+	for name, test := range map[string]struct {
+		place func(*fixture, *demand.Pod)
+		want  string
+	}{
+		"nothing any more":       {func(*fixture, *demand.Pod) {}, "n2/h100-0"},
+		"a device of this node":  {func(f *fixture, first *demand.Pod) { f.place(first, "n2") }, "n2/h100-0"},
+		"the device that it had": {func(f *fixture, first *demand.Pod) { f.place(first, "n1") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, cluster{devices: map[string]string{"n1": "h100", "n2": "h100"}, claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))}})
+			first := f.pod("first", "q", "c")
+			f.place(first, "n1")
+			second := f.preFilter(f.pod("second", "q", "c"))
+			f.session.Unreserve(first)
+			test.place(f, first)
+			err := f.session.Reserve(second, f.node("n2"))
+			if test.want == "" {
+				if err == nil || err.Error() != "ResourceClaim ns/c has devices elsewhere" {
+					t.Errorf("Reserve says %v", err)
+				}
+				return
+			}
+			if err != nil || f.pending("c") != test.want {
+				t.Errorf("%s is in flight (%v), want %s", f.pending("c"), err, test.want)
+			}
+		})
 	}
 }
 

@@ -58,6 +58,11 @@ func (s *Session) Follow(groups []Group, choice devices.Choice) {
 	s.Devices.Follow(choice)
 }
 
+// Excludes reports whether pods are sent to nodes, and a pod is not one of them.
+func (s *Session) Excludes(task *api.TaskInfo) bool {
+	return len(s.planned) > 0 && s.planned[task.UID] == ""
+}
+
 // Effort returns the effort of a job for long searches in this session. It is nil if the scheduler does not allocate devices.
 func (s *Session) Effort(queue string, job api.JobID) *dra.Effort {
 	if s.Devices == nil {
