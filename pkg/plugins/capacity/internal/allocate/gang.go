@@ -152,11 +152,16 @@ func (g *gang) enough(pods []int) bool {
 	return true
 }
 
+// spend pays for a part of the search.
+func (g *gang) spend(units int) error {
+	if !g.effort.Spend(units) {
+		return joint.ErrGivenUp
+	}
+	return nil
+}
+
 // fits reports whether a node has room for these numbers of pods.
 func (g *gang) fits(node int, pods []int) (bool, error) {
-	if !g.effort.Spend(1) {
-		return false, joint.ErrGivenUp
-	}
 	group := placement.Group{Node: g.nodes[g.places[node]]}
 	sum := api.EmptyResource()
 	for i, kind := range g.kinds {
@@ -171,8 +176,8 @@ func (g *gang) fits(node int, pods []int) (bool, error) {
 	if !sum.LessEqual(group.Node.Idle, api.Zero) {
 		return false, nil
 	}
-	if !g.effort.Spend(costOfPick) {
-		return false, joint.ErrGivenUp
+	if err := g.spend(costOfPick); err != nil {
+		return false, err
 	}
 	_, found := g.placements.PickTogether([]placement.Group{group})
 	return found, nil
@@ -180,8 +185,8 @@ func (g *gang) fits(node int, pods []int) (bool, error) {
 
 // accepts reports whether all nodes can have their pods at the same time.
 func (g *gang) accepts(on [][]int) (bool, error) {
-	if !g.effort.Spend(costOfPick) {
-		return false, joint.ErrGivenUp
+	if err := g.spend(costOfPick); err != nil {
+		return false, err
 	}
 	var groups []placement.Group
 	dealt := make([]int, len(g.kinds))
@@ -215,7 +220,10 @@ func (g *gang) search(domain hypernodes.Domain) bool {
 			g.places = append(g.places, place)
 		}
 	}
-	search := joint.Search{Nodes: len(g.places), Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Coupled: g.coupled, Pods: g.counts()}
+	search := joint.Search{
+		Nodes: len(g.places), Pods: g.counts(), Coupled: g.coupled,
+		Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Step: func() error { return g.spend(1) },
+	}
 	found, err := search.Run()
 	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", domain.Name, "found", found, "err", err)
 	return found
