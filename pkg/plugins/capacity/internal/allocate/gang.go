@@ -57,7 +57,7 @@ type kindKey struct {
 
 // gangOf returns a job whose pods can be searched together, or nil.
 func (a *Action) gangOf(queue *api.QueueInfo, job *api.JobInfo) *gang {
-	effort := a.placements.Effort(queue.Name, job.UID)
+	effort := a.placements.EffortTogether(queue.Name, job.UID)
 	if effort == nil || !a.filters {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (g *gang) fits(node int, pods []int) (bool, error) {
 	if err := g.spend(costOfPick); err != nil {
 		return false, err
 	}
-	_, found := g.placements.PickTogether([]placement.Group{group})
+	_, found := g.placements.PickTogether([]placement.Group{group}, g.effort)
 	return found, nil
 }
 
@@ -200,7 +200,7 @@ func (g *gang) accepts(on [][]int) (bool, error) {
 			groups = append(groups, group)
 		}
 	}
-	choice, found := g.placements.PickTogether(groups)
+	choice, found := g.placements.PickTogether(groups, g.effort)
 	switch {
 	case found:
 		g.groups, g.choice = groups, choice
