@@ -58,13 +58,13 @@ func (t *together) pick(groups []Group, others ledger.Demand) bool {
 	}
 	group, first := groups[0], groups[0].Pods[0]
 	all := &State{pod: first.pod, books: first.books}
+	quota := &nodeQuota{session: t.session, state: all, node: group.Node, pods: group.Pods, others: others}
 	for _, pod := range group.Pods {
 		all.open = all.open || pod.open
-		if !t.join(all, pod, group.Node) {
+		if !t.join(quota, pod) {
 			return false
 		}
 	}
-	quota := &nodeQuota{session: t.session, state: all, node: group.Node, pods: group.Pods, others: others}
 	accepts := func(results []resourceapi.AllocationResult) bool {
 		return quota.together(results) && t.with(all, quota, results, groups[1:])
 	}
@@ -77,18 +77,21 @@ func (t *together) pick(groups []Group, others ledger.Demand) bool {
 }
 
 // join adds the claims of a pod that need devices. It returns false if the node cannot use the devices of others.
-func (t *together) join(all, pod *State, node *corev1.Node) bool {
+func (t *together) join(quota *nodeQuota, pod *State) bool {
 	for i := range pod.allocated {
-		if pod.allocated[i].check(node) != nil {
+		if pod.allocated[i].check(quota.node) != nil {
 			return false
 		}
 	}
+	all := quota.state
 	for _, claim := range pod.unallocated {
 		decided, found := t.choice[claim.Object.UID]
 		switch {
-		case found && decided.claim.check(node) != nil:
+		case found && decided.claim.check(quota.node) != nil:
 			return false
-		case !found && !slices.ContainsFunc(all.unallocated, func(other *demand.Claim) bool { return other.Object.UID == claim.Object.UID }):
+		case found:
+			quota.decided = append(quota.decided, claim.Part)
+		case !slices.ContainsFunc(all.unallocated, func(other *demand.Claim) bool { return other.Object.UID == claim.Object.UID }):
 			all.unallocated = append(all.unallocated, claim)
 		}
 	}
