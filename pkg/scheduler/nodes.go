@@ -66,7 +66,8 @@ func bounded(node *corev1.Node) *corev1.Node {
 // their room to others.
 func (n *nodes) restorePods() {
 	for _, pod := range n.forgotten() {
-		n.cache.UpdatePod(pod, pod.DeepCopy())
+		n.cache.DeletePod(pod)
+		n.cache.AddPod(pod)
 	}
 }
 
