@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
@@ -27,6 +29,8 @@ type nodes struct {
 	// object. shown is nil before the first offers.
 	offers *dra.Offers
 	shown  map[string]*corev1.Node
+	// known has the nodes that the cache had at the last call. It is nil before the first one.
+	known map[string]*api.NodeInfo
 }
 
 // newNodes must be called before the cache runs.
@@ -58,9 +62,43 @@ func bounded(node *corev1.Node) *corev1.Node {
 	return &copied
 }
 
+// restorePods adds the pods that run on a node that was deleted and created again. Volcano forgets them until something changes about them, and gives
+// their room to others.
+func (n *nodes) restorePods() {
+	for _, pod := range n.forgotten() {
+		n.cache.DeletePod(pod)
+		n.cache.AddPod(pod)
+	}
+}
+
+// forgotten returns the pods that run on nodes that are new in the cache, and that these nodes do not have.
+func (n *nodes) forgotten() (pods []*corev1.Pod) {
+	n.cache.Lock()
+	defer n.cache.Unlock()
+	before := n.known
+	if maps.Equal(n.known, n.cache.Nodes) {
+		return nil
+	}
+	if n.known = maps.Clone(n.cache.Nodes); before == nil {
+		return nil // the cache has filled itself
+	}
+	all, err := n.cache.SharedInformerFactory().Core().V1().Pods().Lister().List(labels.Everything())
+	if err != nil {
+		return nil // never: it reads memory
+	}
+	for _, pod := range all {
+		on := n.known[pod.Spec.NodeName]
+		if on != nil && before[pod.Spec.NodeName] != on && on.Tasks[api.PodKey(pod)] == nil && !podutil.IsPodTerminal(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
 // show puts offers on the nodes of the cache. It skips nodes that have not changed since the last call with the same offers. The informer's
 // nodes keep older offers until the next delivery. The cache may use these nodes at any time, and the next call corrects this.
 func (n *nodes) show(offers *dra.Offers) {
+	n.restorePods()
 	if offers == nil && n.shown == nil {
 		return
 	}

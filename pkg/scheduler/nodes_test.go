@@ -171,6 +171,45 @@ func TestAPodThatIsBeingBoundKeepsItsPlaceWhenDevicesDisappear(t *testing.T) {
 	}
 }
 
+// Volcano gives the room of such pods to others, and the kubelet then refuses these.
+func TestANodeThatIsCreatedAgainHasThePodsThatRunThere(t *testing.T) {
+	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
+	n, err := newNodes(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.Run(t.Context().Done())
+	eventually(t, "nodes and pods are not watched", func() bool {
+		return watched(cache.Client().(*fake.Clientset), "nodes") && watched(cache.Client().(*fake.Clientset), "pods")
+	})
+	core := cache.Client().CoreV1()
+	create := func() {
+		if _, err := core.Nodes().Create(t.Context(), newNode("n1"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the cache lacks the node", func() bool { return gpusOf(cache, "n1") >= 0 })
+	}
+	create()
+	if _, err := core.Pods("default").Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	idle := func() float64 { return cache.Snapshot().Nodes["n1"].Idle.MilliCPU }
+	eventually(t, "the pod is not on its node", func() bool { return idle() == 1000 })
+	n.show(nil)
+
+	if err := core.Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cache keeps the node", func() bool { return gpusOf(cache, "n1") < 0 })
+	create()
+	if n.show(nil); idle() != 1000 {
+		t.Errorf("%v of 4000 are idle beside a pod that has 3000", idle())
+	}
+}
+
 func BenchmarkShowWhenNothingHasChanged(b *testing.B) {
 	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
 	n, err := newNodes(cache)

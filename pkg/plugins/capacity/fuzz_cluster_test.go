@@ -237,10 +237,20 @@ func (c *fuzzCluster) deletePod(pod *corev1.Pod) {
 }
 
 func (c *fuzzCluster) putNode(node *corev1.Node) {
+	_, exists := c.nodes.get(node.Name)
 	node.ResourceVersion = c.nextVersion()
 	c.nodes.put(node)
 	c.informers.nodes.put(node)
 	c.try(c.scheduler.AddOrUpdateNode(c.shownNode(node)))
+	if exists {
+		return
+	}
+	for _, object := range c.informers.pods.GetStore().List() {
+		if pod := object.(*corev1.Pod); pod.Spec.NodeName == node.Name && seesPod(pod) { // as the scheduler does
+			c.scheduler.DeletePod(pod)
+			c.scheduler.AddPod(pod)
+		}
+	}
 }
 
 func (c *fuzzCluster) deleteNode(node *corev1.Node) {

@@ -58,7 +58,7 @@ type kindKey struct {
 
 // gangOf returns a job whose pods can be searched together, or nil.
 func (a *Action) gangOf(queue *api.QueueInfo, job *api.JobInfo) *gang {
-	effort := a.placements.Effort(queue.Name, job.UID)
+	effort := a.placements.EffortTogether(queue.Name, job.UID)
 	if effort == nil || !a.filters {
 		return nil
 	}
@@ -159,11 +159,16 @@ func (g *gang) enough(pods []int) bool {
 	return true
 }
 
+// spend pays for a part of the search.
+func (g *gang) spend(units int) error {
+	if !g.effort.Spend(units) {
+		return joint.ErrGivenUp
+	}
+	return nil
+}
+
 // fits reports whether a node has room for these numbers of pods.
 func (g *gang) fits(node int, pods []int) (bool, error) {
-	if !g.effort.Spend(1) {
-		return false, joint.ErrGivenUp
-	}
 	group := placement.Group{Node: g.nodes[g.candidates[node]]}
 	sum := api.EmptyResource()
 	for i, kind := range g.kinds {
@@ -178,17 +183,17 @@ func (g *gang) fits(node int, pods []int) (bool, error) {
 	if !sum.LessEqual(group.Node.Idle, api.Zero) {
 		return false, nil
 	}
-	if !g.effort.Spend(costOfPick) {
-		return false, joint.ErrGivenUp
+	if err := g.spend(costOfPick); err != nil {
+		return false, err
 	}
-	_, found := g.placements.PickTogether([]placement.Group{group})
+	_, found := g.placements.PickTogether([]placement.Group{group}, g.effort)
 	return found, nil
 }
 
 // accepts reports whether all nodes can have their pods at the same time.
 func (g *gang) accepts(on [][]int) (bool, error) {
-	if !g.effort.Spend(costOfPick) {
-		return false, joint.ErrGivenUp
+	if err := g.spend(costOfPick); err != nil {
+		return false, err
 	}
 	var groups []placement.Group
 	dealt := make([]int, len(g.kinds))
@@ -202,7 +207,7 @@ func (g *gang) accepts(on [][]int) (bool, error) {
 			groups = append(groups, group)
 		}
 	}
-	choice, found := g.placements.PickTogether(groups)
+	choice, found := g.placements.PickTogether(groups, g.effort)
 	switch {
 	case found:
 		g.groups, g.choice = groups, choice
@@ -234,7 +239,10 @@ func (g *gang) search(domain hypernodes.Domain) bool {
 	g.candidates = slices.DeleteFunc(g.placesIn(domain), func(place int) bool {
 		return !slices.ContainsFunc(g.kinds, func(k *kind) bool { return k.suits[place] })
 	})
-	search := joint.Search{Nodes: len(g.candidates), Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Coupled: g.coupled, Pods: g.counts()}
+	search := joint.Search{
+		Nodes: len(g.candidates), Pods: g.counts(), Coupled: g.coupled,
+		Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Step: func() error { return g.spend(1) },
+	}
 	found, err := search.Run()
 	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", domain.Name, "found", found, "err", err)
 	return found

@@ -20,9 +20,11 @@ type nodeQuota struct {
 	// state has the claims that need devices.
 	state *State
 	node  *corev1.Node
-	// pods are the pods of the state. Others is what pods on other nodes ask for at the same time.
-	pods   []*State
-	others ledger.Demand
+	// pods are the pods of the state. Others is what pods on other nodes ask for at the same time. Decided has the claims that these pods share with those on
+	// other nodes: others has them with their devices.
+	pods    []*State
+	others  ledger.Demand
+	decided ledger.Demand
 
 	// amounts has the amounts of each claim with the accepted devices, and asked all that the pods and the others ask for then.
 	amounts []ledger.Amounts
@@ -91,7 +93,7 @@ func (q *nodeQuota) fits(amounts []ledger.Amounts) (refused *ledger.Refusal, bus
 	asked := slices.Clone(q.others)
 	for _, pod := range q.pods {
 		for _, part := range pod.pod.Checked {
-			if !slices.Contains(asked, part) { // pods may share a claim
+			if !slices.Contains(asked, part) && !slices.Contains(q.decided, part) { // pods may share a claim
 				asked = append(asked, part)
 			}
 		}

@@ -22,7 +22,7 @@ func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, b
 	if err := s.openAllocator(); err != nil {
 		return nil, report.Unplaceable{Err: err}
 	}
-	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}, effort: s.Effort(books.Name(pod.Queue), job)}
+	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}, effort: s.budget.Of(books.Name(pod.Queue), job)}
 	if before != nil {
 		// Later actions do not filter nodes again that cannot become suitable.
 		state.unavailable = before.unavailable

@@ -35,8 +35,8 @@ type chosen struct {
 // PickTogether picks devices for pods so that all of them can have theirs at the same time, within the quota. If the devices that it has picked on one
 // node leave too little for the next one, it picks others. PreFilter must have run for each pod. The result is nil if there are no such devices. The
 // error is an UnfinishedError, or says why a claim cannot be allocated.
-func (s *Session) PickTogether(groups []Group) (Choice, error) {
-	t := together{session: s, choice: Choice{}}
+func (s *Session) PickTogether(groups []Group, effort *dra.Effort) (Choice, error) {
+	t := together{session: s, effort: effort, choice: Choice{}}
 	if t.pick(groups, nil) {
 		return t.choice, nil
 	}
@@ -46,6 +46,7 @@ func (s *Session) PickTogether(groups []Group) (Choice, error) {
 // together is a search for devices on several nodes.
 type together struct {
 	session *Session
+	effort  *dra.Effort
 	choice  Choice
 	err     error
 }
@@ -56,38 +57,41 @@ func (t *together) pick(groups []Group, others ledger.Demand) bool {
 		return true
 	}
 	group, first := groups[0], groups[0].Pods[0]
-	all := &State{pod: first.pod, books: first.books, effort: first.effort}
+	all := &State{pod: first.pod, books: first.books}
+	quota := &nodeQuota{session: t.session, state: all, node: group.Node, pods: group.Pods, others: others}
 	for _, pod := range group.Pods {
 		all.open = all.open || pod.open
-		if !t.join(all, pod, group.Node) {
+		if !t.join(quota, pod) {
 			return false
 		}
 	}
-	quota := &nodeQuota{session: t.session, state: all, node: group.Node, pods: group.Pods, others: others}
 	accepts := func(results []resourceapi.AllocationResult) bool {
 		return quota.together(results) && t.with(all, quota, results, groups[1:])
 	}
 	if len(all.unallocated) == 0 {
 		return accepts(nil)
 	}
-	results, err := t.session.allocator.Pick(t.session.searchContext(), group.Node, all.objects(), dra.Quota{Accepts: accepts, Charge: quota.charge, Possible: quota.possible}, first.effort.Node())
+	results, err := t.session.allocator.Pick(t.session.searchContext(), group.Node, all.objects(), dra.Quota{Accepts: accepts, Charge: quota.charge, Possible: quota.possible}, t.effort.Node())
 	t.err = cmp.Or(t.err, err, quota.failed)
 	return results != nil
 }
 
 // join adds the claims of a pod that need devices. It returns false if the node cannot use the devices of others.
-func (t *together) join(all, pod *State, node *corev1.Node) bool {
+func (t *together) join(quota *nodeQuota, pod *State) bool {
 	for i := range pod.allocated {
-		if pod.allocated[i].check(node) != nil {
+		if pod.allocated[i].check(quota.node) != nil {
 			return false
 		}
 	}
+	all := quota.state
 	for _, claim := range pod.unallocated {
 		decided, found := t.choice[claim.Object.UID]
 		switch {
-		case found && decided.claim.check(node) != nil:
+		case found && decided.claim.check(quota.node) != nil:
 			return false
-		case !found && !slices.ContainsFunc(all.unallocated, func(other *demand.Claim) bool { return other.Object.UID == claim.Object.UID }):
+		case found:
+			quota.decided = append(quota.decided, claim.Part)
+		case !slices.ContainsFunc(all.unallocated, func(other *demand.Claim) bool { return other.Object.UID == claim.Object.UID }):
 			all.unallocated = append(all.unallocated, claim)
 		}
 	}
@@ -164,8 +168,11 @@ func (s *Session) Simple(state *State) bool {
 	return !state.open && len(state.unallocated) == 1 && len(state.allocated) == 0 && s.Catalog.AnySuits(state.unallocated[0].Object)
 }
 
-// Effort returns the effort of a job of a queue for long searches in this session.
-func (s *Session) Effort(queue, job string) *dra.Effort { return s.budget.Of(queue, job) }
+// EffortTogether returns the effort for the search for all pods of a job together in this session. What it spends does not keep the pods from long searches
+// of their own, such as those for evictions if the search is in vain.
+func (s *Session) EffortTogether(queue, job string) *dra.Effort {
+	return s.budget.Of(queue, job+" together")
+}
 
 // Coupled reports whether the devices that a pod gets on one node may decide what others get on other nodes: nodes share devices, or the quota counts
 // the devices that are picked.

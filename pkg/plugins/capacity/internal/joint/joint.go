@@ -27,6 +27,8 @@ type Search struct {
 	Accepts func(on [][]int) (bool, error)
 	// Coupled says that nodes depend on one another, so that Accepts may prefer that a node has fewer pods than fit there.
 	Coupled bool
+	// Step is called for each step, so that a search ends although the answers of all nodes are known.
+	Step func() error
 }
 
 // Run reports whether the gang can start. Accepts has got the numbers of pods on each node last. The error is ErrGivenUp.
@@ -67,6 +69,9 @@ func (r *run) from(node int) (found, asked bool, err error) {
 
 // give gives pods of the kinds from a kind on to a node, as many as possible first, and goes on to the next node.
 func (r *run) give(node, kind int) (found, asked bool, err error) {
+	if err := r.Step(); err != nil {
+		return false, false, err
+	}
 	if kind == len(r.Pods) {
 		if !r.Coupled {
 			if more, err := r.fitsMore(node); more || err != nil {

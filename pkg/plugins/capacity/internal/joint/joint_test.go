@@ -66,8 +66,12 @@ func (g *gang) search() *Search {
 	return &Search{
 		Pods: g.pods, Nodes: len(g.room), Enough: g.enough, Coupled: g.most >= 0,
 		Fits: func(node int, pods []int) (bool, error) { return g.fits(node, pods), nil },
+		Step: forever,
 	}
 }
+
+// forever lets a search go on.
+func forever() error { return nil }
 
 // possible tries everything.
 func (g *gang) possible(node int, on [][]int, placed []int) bool {
@@ -138,6 +142,7 @@ func TestManyEqualPodsTakeOneQuestionForEachPlace(t *testing.T) {
 		Fits:    func(_ int, pods []int) (bool, error) { questions++; return pods[0] <= 1, nil },
 		Enough:  func(pods []int) bool { return pods[0] == 1000 },
 		Accepts: func([][]int) (bool, error) { return true, nil },
+		Step:    forever,
 	}
 	if found, err := s.Run(); !found || err != nil {
 		t.Fatalf("found %v, %v", found, err)
@@ -160,8 +165,35 @@ func TestASearchThatIsGivenUpFindsNothing(t *testing.T) {
 		Pods: []int{1}, Nodes: 1,
 		Fits:   func(int, []int) (bool, error) { return true, ErrGivenUp },
 		Enough: func(pods []int) bool { return pods[0] == 1 },
+		Step:   forever,
 	}
 	if found, err := s.Run(); found || !errors.Is(err, ErrGivenUp) {
 		t.Errorf("found %v, %v", found, err)
 	}
+}
+
+// TestASearchEndsAlthoughAllAnswersAreKnown: each of 18 nodes has room for one of 20 pods, which all differ. There are 2^20 sets of pods.
+func TestASearchEndsAlthoughAllAnswersAreKnown(t *testing.T) {
+	steps, sets := 0, 0
+	s := Search{
+		Pods: slices.Repeat([]int{1}, 20), Nodes: 18,
+		Fits:   func(_ int, pods []int) (bool, error) { return sum(pods) <= 1, nil },
+		Enough: func(pods []int) bool { sets++; return sum(pods) == 20 },
+		Step: func() error {
+			if steps++; steps > 10_000 {
+				return ErrGivenUp
+			}
+			return nil
+		},
+	}
+	if found, err := s.Run(); found || !errors.Is(err, ErrGivenUp) || sets > 10_000 {
+		t.Errorf("found %v, %v, after %d sets", found, err, sets)
+	}
+}
+
+func sum(pods []int) (n int) {
+	for _, of := range pods {
+		n += of
+	}
+	return n
 }

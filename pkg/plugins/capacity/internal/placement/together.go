@@ -19,7 +19,7 @@ type Group struct {
 
 // PickTogether picks devices for pods on several nodes that all of them can have at the same time. PrePredicate must have run for each pod. The result is
 // false if there are no such devices, or none are found.
-func (s *Session) PickTogether(groups []Group) (devices.Choice, bool) {
+func (s *Session) PickTogether(groups []Group, effort *dra.Effort) (devices.Choice, bool) {
 	var asking []devices.Group
 	for _, group := range groups {
 		pods := devices.Group{Node: group.Node.Node}
@@ -42,7 +42,7 @@ func (s *Session) PickTogether(groups []Group) (devices.Choice, bool) {
 	if len(asking) == 0 {
 		return nil, true
 	}
-	choice, err := s.Devices.PickTogether(asking)
+	choice, err := s.Devices.PickTogether(asking, effort)
 	return choice, err == nil && choice != nil
 }
 
@@ -63,12 +63,12 @@ func (s *Session) Excludes(task *api.TaskInfo) bool {
 	return len(s.planned) > 0 && s.planned[task.UID] == ""
 }
 
-// Effort returns the effort of a job for long searches in this session. It is nil if the scheduler does not allocate devices.
-func (s *Session) Effort(queue string, job api.JobID) *dra.Effort {
+// EffortTogether returns the effort for the search for all pods of a job together in this session. It is nil if the scheduler does not allocate devices.
+func (s *Session) EffortTogether(queue string, job api.JobID) *dra.Effort {
 	if s.Devices == nil {
 		return nil
 	}
-	return s.Devices.Effort(queue, string(job))
+	return s.Devices.EffortTogether(queue, string(job))
 }
 
 // Simple reports whether it does not matter which of the suitable devices a pod gets, if all others that ask for devices are alike.
