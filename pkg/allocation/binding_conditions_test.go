@@ -59,9 +59,10 @@ func newWaiting(t *testing.T, change ...func(*resourceapi.ResourceClaim)) *waiti
 	if err := w.kube.Tracker().Add(w.pod); err != nil {
 		t.Fatal(err)
 	}
+	before := watches(w.kube, "pods")
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
-	w.eventually("pods are watched", func() bool { return w.watched("pods") })
+	w.eventually("pods are watched", func() bool { return watches(w.kube, "pods") > before })
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	go func() {

@@ -4,7 +4,6 @@ package allocation
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
@@ -52,7 +50,9 @@ func newFixture(t *testing.T, claims ...*resourceapi.ResourceClaim) *fixture {
 	t.Cleanup(pods.Shutdown)
 	pods.Start(t.Context().Done())
 	f.eventually("the reader is ready", f.reader.Ready)
-	f.eventually("claims and classes are watched", func() bool { return f.watched("resourceclaims") && f.watched("deviceclasses") })
+	for _, resource := range []string{"pods", "resourceclaims", "deviceclasses"} {
+		f.eventually(resource+" are watched", func() bool { return watches(f.kube, resource) > 0 })
+	}
 	f.pending = NewPending(f.reader)
 	f.writer = NewWriter(f.kube, f.reader, f.pending, clock.RealClock{})
 	return f
@@ -71,10 +71,15 @@ func (f *fixture) eventually(what string, condition func() bool) {
 	}
 }
 
-// watched reports whether a resource of the fake API server is watched. The fake API server does not send changes between an
-// informer's list and its watch.
-func (f *fixture) watched(resource string) bool {
-	return slices.ContainsFunc(f.kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
+// watches returns how often a resource of a fake API server is watched. It does not send changes between an informer's list and
+// its watch.
+func watches(kube *fake.Clientset, resource string) (watches int) {
+	for _, action := range kube.Actions() {
+		if action.Matches("watch", resource) {
+			watches++
+		}
+	}
+	return watches
 }
 
 func (f *fixture) claim(name string) *resourceapi.ResourceClaim {

@@ -44,6 +44,12 @@ func TestSlicesGrowWhileClassesChange(t *testing.T) {
 	defer r.Shutdown()
 	defer cancel()
 	pods.Start(ctx.Done())
+	err = wait.PollUntilContextTimeout(ctx, time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return watches(kube, "resourceslices") > 0 && watches(kube, "deviceclasses") > 0, nil
+	})
+	if err != nil {
+		t.Fatalf("slices and classes are not watched: %v", err)
+	}
 	devices := func() int {
 		found, err := r.published.ListPatchedResourceSlices()
 		if err != nil {

@@ -38,7 +38,6 @@ func (f *fixture) lostBy(name string) []types.UID {
 
 func TestTheDevicesOfADeletedClaimStayTakenUntilTheLastOfItsPodsEnds(t *testing.T) {
 	f := newFixture(t, usedBy("c", "gpu-0", "a", "b", "gone"))
-	f.eventually("pods are watched", func() bool { return f.watched("pods") })
 	f.addPod(running("a"))
 	f.addPod(running("b"))
 	f.deleteClaim("c")
@@ -110,7 +109,6 @@ func TestARecordThatAUserWritesOnAPodThatIsNotBoundTakesNothing(t *testing.T) {
 // separate watches.
 func TestAClaimThatIsDeletedBeforeTheBindingOfItsPodIsKnownStaysTaken(t *testing.T) {
 	f := newFixture(t, usedBy("c", "gpu-0", "a"))
-	f.eventually("pods are watched", func() bool { return f.watched("pods") })
 	waiting := pod("a")
 	waiting.Status.Phase = corev1.PodPending
 	f.addPod(waiting)
