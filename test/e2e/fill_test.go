@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,20 +16,24 @@ import (
 
 var _ = Describe("A scheduler that is killed while it binds as fast as it can", func() {
 	It("fills nodes again and again, and gives no device to two claims", func(ctx context.Context) {
-		const nodes, perNode = 10, 10
+		const perNode = 10
+		nodes := 10
+		if os.Getenv("SOAK") != "" {
+			nodes = 100
+		}
 		f := newFixture(ctx)
 		for i := range nodes {
 			f.node(ctx, fmt.Sprint("n", i), devices(perNode, "gpu", nil)...)
 		}
 		f.class = f.model(ctx, "gpu")
 		f.template(ctx, "gpu", exactly(f.class, 1))
-		queue := f.queue(ctx, "team", "root", limit(f.class, nodes*perNode))
+		queue := f.queue(ctx, "team", "root", limit(f.class, int64(nodes*perNode)))
 		devices, holders := f.watchDevices(), watchHolders(f.namespace)
 		round := 0
 		for began, duration := time.Now(), soakFor("10s"); round == 0 || time.Since(began) < duration; round++ {
 			name := fmt.Sprint("fill-", round)
-			f.submit(ctx, elastic(name, queue, nodes*perNode, "gpu"))
-			Eventually(devices.current).WithContext(ctx).Should(BeNumerically(">", 10*(1+round%8)), "allocated devices")
+			f.submit(ctx, elastic(name, queue, int32(nodes*perNode), "gpu"))
+			Eventually(devices.current).WithContext(ctx).Should(BeNumerically(">", nodes*(1+round%8)), "allocated devices")
 			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 			Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 			Eventually(devices.current, 2*timeout).WithContext(ctx).Should(Equal(nodes*perNode), "allocated devices")

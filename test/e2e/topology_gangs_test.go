@@ -60,6 +60,14 @@ var _ = Describe("A gang with a network topology", Ordered, ContinueOnFailure, f
 		r.expectDevicesOnce(ctx)
 	})
 
+	It("waits if one of its parts is larger than a rack, and says which", func(ctx context.Context) {
+		r := racksOf(ctx, 2)
+		team := r.queue(ctx, "team", "root", limit(r.class, 8))
+		r.gang(ctx, "gang", team, 5, upToTier(2), inParts(1, 5))
+		r.expectNone(ctx, "gang", 5)
+		r.expectTopologyCheck(ctx, "gang", "As nodes and quotas are now, no HyperNode that the group <worker-0> may use can have more than <4> of its <5> waiting pods, and <"+r.name("a")+"> is the first that can")
+	})
+
 	It("gets the alternatives that its rack has, as far as the quota allows them", func(ctx context.Context) {
 		r := newRacks(ctx, func(f *fixture, node string) {
 			f.node(ctx, node, append(devices(1, "large", nil), devices(1, "small", nil)...)...)

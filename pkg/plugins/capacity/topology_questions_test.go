@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,8 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
 // TestAQuestionLooksForTheNearestHyperNodeForALimitedTime: people may ask about a large job again and again.
@@ -35,15 +38,15 @@ func TestAQuestionLooksForTheNearestHyperNodeForALimitedTime(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		lasts, asked int
-		found        bool
+		want         []eviction.Nearest
 	}{
-		"there is time": {1_000_000, 1_000_000, true},
-		"it expires":    {10, 10 + pods + 4, false},
+		"there is time": {1_000_000, 1_000_000, []eviction.Nearest{{HyperNode: "rack-0", Pods: 8, Waiting: pods}}},
+		"it expires":    {10, 10 + pods + 4, nil},
 	} {
 		asked := 0
-		_, n, found := pluginOf(ssn).elastic.Solver().Nearest(job, func() bool { asked++; return asked > c.lasts })
-		if found != c.found || found && n != 8 || asked > c.asked {
-			t.Errorf("%s: found %t, %d pods, and the time was asked for %d times", name, found, n, asked)
+		answers := pluginOf(ssn).elastic.Solver().Nearest(job, func() bool { asked++; return asked > c.lasts })
+		if !slices.Equal(answers, c.want) || asked > c.asked {
+			t.Errorf("%s: answers %v, and the time was asked for %d times", name, answers, asked)
 		}
 	}
 }

@@ -5,7 +5,6 @@ package eviction
 import (
 	"cmp"
 	"hash/maphash"
-	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -67,33 +66,6 @@ func (a *preemptor) inShares(domains []hypernodes.Domain, try func(i int)) {
 
 // seed is for the hash of a session.
 var seed = maphash.MakeSeed()
-
-// Nearest returns the domain that could have the most waiting pods of a job as nodes and quotas are now, without evictions, and their number. It returns false
-// if the job may use all nodes, or if not all could be tried before the time has expired.
-func (s *Solver) Nearest(job *api.JobInfo, expired func() bool) (name string, pods int, found bool) {
-	domains := hypernodes.Domains(s.Session, job)
-	a := s.preemptorFor(Preempt, job)
-	if a == nil || slices.ContainsFunc(domains, func(d hypernodes.Domain) bool { return d.Nodes == nil }) {
-		return "", 0, false
-	}
-	a.begin()
-	a.expired = expired
-	best := -1
-	a.inShares(domains, func(i int) {
-		if a.unfinished {
-			return
-		}
-		a.enter(domains[i])
-		p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
-		p.placeInOrder(p.waiting(func(task *api.TaskInfo) bool { return !task.SchGated }))
-		if n := len(p.steps); n > pods || n == pods && i < best {
-			best, name, pods = i, domains[i].Name, n
-		}
-		p.discard()
-		p.prepareAgain()
-	})
-	return name, pods, !a.unfinished
-}
 
 // costFrom returns the cost of all victims from a step on.
 func (p *planning) costFrom(first int) victims.Cost {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
@@ -53,19 +54,19 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 // nearestTakes limits how long an answer looks for the HyperNode that could have the most pods of a job. A large job takes seconds, and people ask again.
 const nearestTakes = 100 * time.Millisecond
 
-// checkTopology checks whether some HyperNode could have all waiting pods of a job with a hard network topology. If that takes too long, there is no check.
+// checkTopology checks whether some HyperNode could have all waiting pods of a job with a hard network topology, and whether some could have those of each of its
+// groups. If that takes too long, there is no check. If the groups have topologies, it can only fail: which groups could be where depends on each other.
 func (s *Session) checkTopology(checks *Checks, job *api.JobInfo) {
-	if !hypernodes.Known(s.Volcano, job) || job.ContainsNetworkTopologyInSubJob() {
-		return // which groups could be where depends on each other
+	if !hypernodes.Known(s.Volcano, job) {
+		return
 	}
-	waiting := len(job.TaskStatusIndex[api.Pending])
 	begun := s.Elastic.Clock.Now()
-	nearest, pods, topology := s.Elastic.Solver().Nearest(job, func() bool { return s.Elastic.Clock.Since(begun) >= nearestTakes })
+	answers := s.Elastic.Solver().Nearest(job, func() bool { return s.Elastic.Clock.Since(begun) >= nearestTakes })
+	lacking := slices.IndexFunc(answers, func(n eviction.Nearest) bool { return n.Pods < n.Waiting })
 	switch {
-	case !topology:
-	case pods < waiting:
-		checks.Add(TopologyCheck, apart{nearest, pods, waiting})
-	default:
+	case lacking >= 0:
+		checks.Add(TopologyCheck, apart(answers[lacking]))
+	case len(answers) > 0 && !job.ContainsNetworkTopologyInSubJob():
 		checks.Add(TopologyCheck, nil)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
@@ -98,21 +99,22 @@ func (g gangIncomplete) Message() string {
 	return fmt.Sprintf("The job starts only with <%d> pods together, and only <%d> of them have a place", g.minimum, g.ready)
 }
 
-// apart refuses to start a job whose pods no HyperNode can have together.
-type apart struct {
-	nearest       string
-	pods, waiting int
-}
+// apart refuses to start a job whose pods, or those of one of its groups, no HyperNode can have together.
+type apart eviction.Nearest
 
 // Reason implements report.Refusal.
 func (apart) Reason() string { return refusals.UnschedulableReason }
 
 // Message implements report.Refusal.
 func (a apart) Message() string {
-	if a.pods == 0 {
-		return fmt.Sprintf("As nodes and quotas are now, no HyperNode that the job may use can have any of its <%d> waiting pods", a.waiting)
+	of := "the job"
+	if a.Group != "" {
+		of = fmt.Sprintf("the group <%s>", a.Group)
 	}
-	return fmt.Sprintf("As nodes and quotas are now, no HyperNode that the job may use can have more than <%d> of its <%d> waiting pods, and <%s> is the first that can", a.pods, a.waiting, a.nearest)
+	if a.Pods == 0 {
+		return fmt.Sprintf("As nodes and quotas are now, no HyperNode that %s may use can have any of its <%d> waiting pods", of, a.Waiting)
+	}
+	return fmt.Sprintf("As nodes and quotas are now, no HyperNode that %s may use can have more than <%d> of its <%d> waiting pods, and <%s> is the first that can", of, a.Pods, a.Waiting, a.HyperNode)
 }
 
 // Names of checks besides those that the plugin makes of each pod and each job.
