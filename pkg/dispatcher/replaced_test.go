@@ -3,6 +3,7 @@
 package dispatcher
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -45,4 +46,25 @@ func TestClaimsThatAreReplacedDuringAGrantGiveNothingMore(t *testing.T) {
 			f.expect(tc.want)
 		})
 	}
+}
+
+// TestWhatReplacedClaimsGiveIsChargedUntilItHasLeft: pods have it until they have ended, and nobody else gets its room.
+func TestWhatReplacedClaimsGiveIsChargedUntilItHasLeft(t *testing.T) {
+	note := func(content string) []string { return []string{strings.Repeat("a", 16) + strings.Repeat(content, 32)} }
+	f := newFixture(t, "")
+	f.queue("team", "root", 12)
+	w := f.running("runs", "team", 4, func(w *framework.Workload) {
+		w.Needs = needing(f.cores(8))
+		w.State.Grant.Given, w.Needs.Given = note("1"), note("8")
+		w.State.Grant.Decided = metav1.NewTime(noon.Add(-time.Second))
+	})
+	metav1.SetMetaDataAnnotation(&w.Binding.ObjectMeta, binding.GrantAnnotation, w.State.Grant.Annotation())
+	c := f.expect("runs TakenBack *")
+	if err := json.Unmarshal(c.ends[0].patch, w.Binding); err != nil {
+		t.Fatal(err)
+	}
+	w.Binding.Spec.Clusters = nil // the patch removes them
+	w.State = binding.Read(w.Binding, w.Works)
+	f.held("waits", "team", 8)
+	f.expect("waits InsufficientCPUQuota")
 }
