@@ -121,7 +121,7 @@ func (c *cycle) reconcile(w *framework.Workload) bool {
 	case state.SuspendedByOthers && state.Grant == nil:
 		c.tell(report.SuspendedByOthers(w))
 	case c.replaced(w):
-		c.takeBackInVain(w, "a claim or claim template that its pods name gives more than the one of this name that was counted")
+		c.takeBackReplaced(w)
 	case c.records(w):
 	case w.Returns():
 		c.endGrant(w)

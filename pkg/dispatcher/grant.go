@@ -202,6 +202,10 @@ func (c *cycle) records(w *framework.Workload) bool {
 		charged.Amounts = needs.ToGrant(c.Dimensions, needs.Charged(c.Dimensions, w))
 		decided = report.Moves(w, &charged)
 	}
-	c.end(decided, binding.PatchRecord(w.Binding, grant))
+	record, before := c.end, w.State.Grant
+	if grant.Shape != before.Shape || !slices.Equal(grant.Pod, before.Pod) {
+		record = c.raise // an old version of its template, which no cluster has, would be charged from then on
+	}
+	record(decided, binding.PatchRecord(w.Binding, grant))
 	return true
 }

@@ -23,23 +23,40 @@ func (c *cycle) waitedFor(since time.Time) bool {
 
 // takeBackInVain takes back a grant that no cluster can use. The workload waits longer each time.
 func (c *cycle) takeBackInVain(w *framework.Workload, why string) {
+	requeue := c.inVain(w, why)
+	c.end(report.TakenBack(w, requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, requeue))
+}
+
+// inVain returns the record of one more grant in vain.
+func (c *cycle) inVain(w *framework.Workload, why string) *binding.Requeue {
 	requeue := binding.Requeue{Attempts: 1, Reason: why}
 	if before := w.State.Requeue; before != nil {
 		requeue.Attempts = before.Attempts + 1
 	}
 	requeue.NotBefore.Time = c.Now.Add(c.backoff(requeue.Attempts))
-	c.end(report.TakenBack(w, &requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, &requeue))
+	return &requeue
 }
 
 // replacedFor is how long after a grant claims may still be stored that the webhook has admitted before.
 const replacedFor = 65 * time.Second
 
-// replaced reports whether a workload needs more than it has just been granted because other claims or claim templates have taken the place of those that
-// were counted. The webhook refuses that as soon as it knows of the grant.
+// replaced reports whether a workload needs more than it has just been granted, or may need more, because other claims or claim templates have taken the place
+// of those that were counted. Its user may keep it from being counted. The webhook refuses that as soon as it knows of the grant.
 func (c *cycle) replaced(w *framework.Workload) bool {
 	grant := w.State.Grant
-	return grant != nil && (w.State.Hold == nil || w.Grows()) && !w.State.Finished && w.Err == nil && c.Now.Sub(grant.Decided.Time) < replacedFor &&
-		slices.ContainsFunc(w.Needs.Given, w.State.Replaced) && c.grows(w)
+	return grant != nil && (w.State.Hold == nil || w.Grows()) && !w.State.Finished && c.Now.Sub(grant.Decided.Time) < replacedFor &&
+		slices.ContainsFunc(w.Needs.Given, w.State.Replaced) && (w.Err != nil || c.grows(w))
+}
+
+// takeBackReplaced takes back a grant after claims were replaced. Until its pods have ended, the workload is charged for what they may have got.
+func (c *cycle) takeBackReplaced(w *framework.Workload) {
+	const why = "a claim or claim template that its pods name gives more than the one of this name that was counted"
+	if w.Err != nil {
+		c.takeBackInVain(w, why)
+		return
+	}
+	requeue := c.inVain(w, why)
+	c.end(report.TakenBack(w, requeue), binding.PatchTakeBackAs(w.Binding, w.State.Hold, c.raised(w), requeue))
 }
 
 // backoff returns how long a workload waits after a number of unsuccessful grants.

@@ -84,11 +84,11 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 	return d.settle(ctx, until, rb, decided.patch)
 }
 
-// mayLag reports whether a decision must be checked for an old version of the workload. That is so if an update was recorded, or if
-// the decision raises a grant: the previous leader may have seen a newer version.
+// mayLag reports whether a decision must be checked for an old version of the workload. That is so if an update was recorded, or if the workload has a
+// grant: the previous leader may have seen a newer version. Of kinds that are not read, the binding says all.
 func (d *decision) mayLag() bool {
 	w := d.Workload
-	return d.counted && w.State.Change != nil || d.raises && !w.Template.Fallback
+	return d.counted && (w.State.Change != nil || w.State.Grant != nil) && !w.Template.Fallback
 }
 
 // knows returns an error unless the decision was based on the stored version of the workload. An update that the webhook

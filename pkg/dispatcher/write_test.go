@@ -70,18 +70,28 @@ func aDecision() []decision {
 	return []decision{{Decision: report.Decision{Workload: &framework.Workload{Binding: aBinding()}}, patch: []byte(`{"metadata":{"annotations":{"a":"b"}}}`)}}
 }
 
-// TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone: a new leader may know an old version.
+// TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone: a new leader may know an old version. Of kinds that are not read, the binding has all.
 func TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone(t *testing.T) {
-	for version, want := range map[string]error{"4": errLags, "5": nil} {
+	for name, tc := range map[string]struct {
+		kind, version string
+		change        *binding.Change
+		want          error
+	}{
+		"an old version": {"Job", "4", nil, errLags},
+		"the stored one": {"Job", "5", nil, nil},
+		"an old version, and an update was noted":  {"Job", "4", &binding.Change{Replaces: "3"}, errLags},
+		"a kind that is not read":                  {"Workflow", "4", nil, nil},
+		"one that is not read, and that has moved": {"Workflow", "4", &binding.Change{}, nil},
+	} {
 		d, sent := dispatcherWith(t)
 		decisions := aDecision()
 		w := decisions[0].Workload
-		w.Binding.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Namespace: "ns", Name: "train"}
-		w.Template = &workload.Template{ResourceVersion: version}
-		decisions[0].counted, decisions[0].raises = true, true
+		w.Binding.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch.volcano.sh/v1alpha1", Kind: tc.kind, Namespace: "ns", Name: "train"}
+		w.Template = &workload.Template{ResourceVersion: tc.version, Fallback: tc.kind != "Job"}
+		w.State.Grant, w.State.Change, decisions[0].counted = &binding.Grant{}, tc.change, true
 		d.write(t.Context(), time.Now().Add(MaxDecisionAge), decisions)
-		if !errors.Is(decisions[0].err, want) || (want == nil) != (sent.Load() == 1) {
-			t.Errorf("the grant for version %s is raised with the error %v and %d patches, want %v", version, decisions[0].err, sent.Load(), want)
+		if !errors.Is(decisions[0].err, tc.want) || (tc.want == nil) != (sent.Load() == 1) {
+			t.Errorf("%s: the grant is written with the error %v and %d patches, want %v", name, decisions[0].err, sent.Load(), tc.want)
 		}
 	}
 }

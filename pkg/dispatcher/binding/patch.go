@@ -115,6 +115,17 @@ func PatchPlacementOnly(rb *workv1alpha2.ResourceBinding, hold Hold, most int32)
 // PatchTakeBack begins to take a grant back. It removes the workload from all clusters, also from those that evict it: with purgeMode Never, they
 // keep it until a user lets them go on. The workload stays charged until its Works are gone. Hold is the current hold, nil if there is none.
 func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, requeue *Requeue) []byte {
+	return takeBack(rb, hold, queue, requeue).text()
+}
+
+// PatchTakeBackAs is PatchTakeBack for a workload that has got more than it was granted. Grant is what it stays charged for.
+func PatchTakeBackAs(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant, requeue *Requeue) []byte {
+	p := takeBack(rb, hold, grant.Queue, requeue)
+	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
+	return p.text()
+}
+
+func takeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, requeue *Requeue) patch {
 	next := Hold{Reason: Returning, Queue: queue, KeepScheduling: hold == nil && rb.Spec.SchedulingSuspended()}
 	if hold != nil {
 		next = *hold
@@ -128,7 +139,7 @@ func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, r
 	if len(rb.Spec.GracefulEvictionTasks) > 0 {
 		p.spec()["gracefulEvictionTasks"] = nil
 	}
-	return p.text()
+	return p
 }
 
 // PatchEndGrant ends a grant that was taken back. The binding waits again.

@@ -109,6 +109,7 @@ func withReplicas(kind schema.GroupVersionKind, object runtime.Object, replicas 
 func (c *change) needsNoMore() bool {
 	a, b := c.before, c.after
 	if c.unreadable != nil || b.RetainsReplicas && !a.RetainsReplicas || c.resumes() || c.restarts() || a.Start != b.Start || b.Surge > a.Surge || b.SurgePercent > a.SurgePercent || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
+		!slices.Equal(a.Tasks, b.Tasks) || // also of a job without pods because nobody could count it: clusters have its tasks
 		!apiequality.Semantic.DeepEqual(a.Reserve, b.Reserve) {
 		return false
 	}

@@ -102,3 +102,32 @@ func TestAChangeThatNamesAReplacedClaimWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsToBeChargedIsNotHeldBefore: a user names a claim template, replaces it in that moment, and makes the workload grow before a cycle has charged it.
+// While it was held, only what was granted was charged.
+func TestWhatIsToBeChargedIsNotHeldBefore(t *testing.T) {
+	names := func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("replaced")}}
+	}
+	for name, tc := range map[string]struct {
+		before *appsv1.Deployment
+		lags   bool
+		now    option
+		held   bool
+	}{
+		"the webhook has seen the larger one":     {deployment(4, names), false, func(*workv1alpha2.ResourceBinding) {}, false},
+		"it has not seen the larger one yet":      {deployment(2, names), true, func(*workv1alpha2.ResourceBinding) {}, false},
+		"it is as counted":                        {deployment(2, names), false, func(*workv1alpha2.ResourceBinding) {}, true},
+		"it names none":                           {deployment(4), false, func(*workv1alpha2.ResourceBinding) {}, true},
+		"it is held, and clusters do not see one": {deployment(4, names), true, held(growing), true},
+	} {
+		plane := controlPlane{binding: newBinding(granting, on("m1", 2), tc.now)}
+		w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, ClaimsLag: lagging(tc.lags, nil), Patch: plane.Patch, Now: func() time.Time { return noon }}
+		response := w.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, tc.before), Object: raw(t, deployment(6)),
+		}})
+		if state := binding.Read(plane.binding, nil); response.Allowed != tc.held || (state.Hold != nil) != tc.held {
+			t.Errorf("%s: got response %+v and hold %+v", name, response, state.Hold)
+		}
+	}
+}

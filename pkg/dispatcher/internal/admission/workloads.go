@@ -98,10 +98,10 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 		response = response.WithWarnings(fmt.Sprintf("%s stays charged to queue %s, which has granted it room. To move it to another queue, "+
 			"delete it and create it again", c.name(), state.Grant.Queue))
 	}
-	if why := c.forbidden(rb); granted && why != "" {
-		return ctrladmission.Denied(c.name() + " " + why), nil
-	}
 	if granted {
+		if refusal, err := w.refuse(ctx, c, rb, &state); refusal != nil || err != nil {
+			return ptr.Deref(refusal, response), err
+		}
 		why, err := w.growth(ctx, c, rb, &state)
 		ends := w.ends(c, rb, &state)
 		switch {

@@ -71,6 +71,8 @@ func withPriority(job *batchv1alpha1.Job) {
 
 func renamed(job *batchv1alpha1.Job) { job.Spec.Tasks[0].Name = "other" }
 
+func withoutTasks(job *batchv1alpha1.Job) { job.Spec.Tasks = nil }
+
 func job(replicas int32, options ...func(*batchv1alpha1.Job)) *batchv1alpha1.Job {
 	job := &batchv1alpha1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job"},

@@ -134,6 +134,8 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 			reads: 1, denied: "would keep the pods of task worker", code: 403},
 		{name: "or could count its own before", before: job(-2), after: job(2, renamed), with: controlPlane{binding: newBinding(ofJob, granting, held(growing), dispatching)},
 			reads: 1, denied: "would keep the pods of task worker", code: 403},
+		{name: "also if it has no others", before: job(-2), after: job(2, withoutTasks), with: controlPlane{binding: newBinding(ofJob, granting, held(growing), dispatching)},
+			reads: 1, denied: "would keep the pods of task worker", code: 403},
 		{name: "a task may get another name while there are no pods of it", before: job(2), after: job(2, renamed), with: controlPlane{binding: newBinding(ofJob, held(waiting))},
 			want: newBinding(ofJob, held(waiting), changing), reads: 1, patches: 1},
 		{name: "a longer grace period is noted at once", before: deployment(2), after: deployment(2, withGrace), with: controlPlane{binding: runs},

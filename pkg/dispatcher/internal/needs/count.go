@@ -43,6 +43,9 @@ type counting struct {
 func (c *Counter) count(template *workload.Template, spread framework.Spread) *Counted {
 	w := &counting{Counter: c, template: template, named: map[string]bool{}, templates: map[string]ledger.Amounts{}, unlisted: map[string]ledger.Amount{}}
 	needs, err := w.needs(spread)
+	if err != nil {
+		w.readOthers()
+	}
 	needs.Claims, needs.Given = w.read.identity(), w.read.given(c.noteOf)
 	return &Counted{Needs: needs, Err: err, generation: c.generation, claims: w.read}
 }

@@ -13,6 +13,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -103,4 +104,32 @@ func (w *counting) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 // LostClaims implements dra.ClaimReader. Templates of workloads are not running pods.
 func (w *counting) LostClaims(pod types.UID) []*resourceapi.ResourceClaim {
 	return w.reader.LostClaims(pod)
+}
+
+// readOthers reads the claims and claim templates that the count of a workload has not come to because of an error. The grant must note them, too: their user
+// can replace one, and keep the workload from being counted by another one.
+func (w *counting) readOthers() {
+	read := map[string]bool{}
+	for i := range w.template.Pods {
+		set := &w.template.Pods[i]
+		if set.Template == nil || set.Count <= 0 && !w.more {
+			continue
+		}
+		for j := range set.Template.Spec.ResourceClaims {
+			claim, template := set.Template.Spec.ResourceClaims[j].ResourceClaimName, set.Template.Spec.ResourceClaims[j].ResourceClaimTemplateName
+			name := "template " + ptr.Deref(template, "")
+			if claim != nil {
+				name = "claim " + *claim
+			}
+			if len(read) > binding.MaxGiven || read[name] {
+				continue
+			}
+			switch read[name] = true; {
+			case claim != nil:
+				_, _ = w.Claim(w.template.Namespace, *claim) // it is noted if it is there
+			case template != nil:
+				_, _ = w.ClaimTemplate(w.template.Namespace, *template)
+			}
+		}
+	}
 }
