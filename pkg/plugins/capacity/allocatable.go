@@ -13,12 +13,9 @@ func (p *plugin) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	if p.placements.Excludes(task) {
 		return false
 	}
-	if refusal := p.checks.Pod(p.snapshot.Ledger, queue, task); refusal != nil {
-		if p.elastic.Scope() == placement.OutdatedOnly {
-			return false
-		}
+	refusal := p.checks.Pod(p.snapshot.Ledger, queue, task)
+	if refusal != nil && p.elastic.Scope() != placement.OutdatedOnly {
 		p.cache.report.RefusePod(p.jobOf(task), task, refusal)
-		return false
 	}
-	return true
+	return refusal == nil
 }

@@ -33,8 +33,5 @@ func (p *plugin) simulateRemoveTask(_ context.Context, cycle fwk.CycleState, _, 
 // simulateAllocatable is Volcano's SimulateAllocatableFn. It reports whether the queue may take the pod in the simulation.
 func (p *plugin) simulateAllocatable(_ context.Context, cycle fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
 	books, err := p.placements.Simulation(cycle)
-	if err != nil {
-		return false
-	}
-	return p.checks.Pod(books, queue, task) == nil
+	return err == nil && p.checks.Pod(books, queue, task) == nil
 }
