@@ -236,29 +236,6 @@ func (c *fuzzCluster) deletePod(pod *corev1.Pod) {
 	delete(c.charged, pod.UID)
 }
 
-func (c *fuzzCluster) putNode(node *corev1.Node) {
-	_, exists := c.nodes.get(node.Name)
-	node.ResourceVersion = c.nextVersion()
-	c.nodes.put(node)
-	c.informers.nodes.put(node)
-	c.try(c.scheduler.AddOrUpdateNode(c.shownNode(node)))
-	if exists {
-		return
-	}
-	for _, object := range c.informers.pods.GetStore().List() {
-		if pod := object.(*corev1.Pod); pod.Spec.NodeName == node.Name && seesPod(pod) { // as the scheduler does
-			c.scheduler.DeletePod(pod)
-			c.scheduler.AddPod(pod)
-		}
-	}
-}
-
-func (c *fuzzCluster) deleteNode(node *corev1.Node) {
-	c.nodes.remove(node.Name)
-	c.informers.nodes.remove(node)
-	_ = c.scheduler.RemoveNode(node.Name) // it may be known only from a pod
-}
-
 func (c *fuzzCluster) putGroup(group *upstreamv1beta1.PodGroup) {
 	before, exists := c.groups.get(group.Name)
 	group.ResourceVersion = c.nextVersion()

@@ -244,3 +244,26 @@ func (c *fuzzCluster) addPod() {
 	c.note("Pod %s of %q: %s cards %q node %q claims %s gated %v by %s", pod.Name, pod.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey], text(pod.Spec.Containers[0].Resources.Requests),
 		pod.Annotations[card.NameAnnotation], pod.Spec.NodeName, claimNames(pod), len(pod.Spec.SchedulingGates) > 0, pod.Spec.SchedulerName)
 }
+
+func (c *fuzzCluster) putNode(node *corev1.Node) {
+	_, exists := c.nodes.get(node.Name)
+	node.ResourceVersion = c.nextVersion()
+	c.nodes.put(node)
+	c.informers.nodes.put(node)
+	c.try(c.scheduler.AddOrUpdateNode(c.shownNode(node)))
+	if exists {
+		return
+	}
+	for _, object := range c.informers.pods.GetStore().List() {
+		if pod := object.(*corev1.Pod); pod.Spec.NodeName == node.Name && seesPod(pod) { // as the scheduler does
+			c.scheduler.DeletePod(pod)
+			c.scheduler.AddPod(pod)
+		}
+	}
+}
+
+func (c *fuzzCluster) deleteNode(node *corev1.Node) {
+	c.nodes.remove(node.Name)
+	c.informers.nodes.remove(node)
+	_ = c.scheduler.RemoveNode(node.Name) // it may be known only from a pod
+}
