@@ -66,6 +66,10 @@ func (c *tightCluster) gang(name string, gang *tight) {
 		topology = hardRack
 		c.add(`{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s-rack-%d, uid: %[1]s-rack-%[2]d}, spec: {tier: 1, members: [%s]}}`, name, rack, strings.Join(members, ", "))
 	}
+	if gang.count > 0 {
+		topology = gang.topology()
+		c.zone(name, gang.racks)
+	}
 	c.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: %s, namespace: team, uid: %[1]s}, spec: {minMember: %d, queue: %[1]s%[3]s}}`, name, gang.minimum, topology)
 	if p := slices.Index(gang.sharing, true); p >= 0 {
 		c.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: %s, namespace: team, uid: claim-%[1]s}, spec: %s}`, name, gang.pods[p].spec())
@@ -78,8 +82,21 @@ func (c *tightCluster) gang(name string, gang *tight) {
 		if gang.sharing[p] {
 			claims = fmt.Sprintf(`, resourceClaims: [{name: gpu, resourceClaimName: %s}]`, name)
 		}
-		c.pod(name, p, "", fmt.Sprintf(`nodeSelector: {gang: %s}, containers: [{name: main, image: training, resources: {requests: {cpu: "%d"}%s}}]%s`, name, gang.asks[p], names, claims))
+		labels := ""
+		if gang.has(p) {
+			labels = fmt.Sprintf("labels: {part: part-%d}, ", p/gang.each)
+		}
+		c.add(`{apiVersion: v1, kind: Pod, metadata: {name: %s-%d, namespace: team, uid: %[1]s-%[2]d, %[3]sannotations: {scheduling.k8s.io/group-name: %[1]s}}, spec: {schedulerName: volcano, nodeSelector: {gang: %[1]s}, containers: [{name: main, image: training, resources: {requests: {cpu: "%[4]d"}%[5]s}}]%[6]s}}`, name, p, labels, gang.asks[p], names, claims)
 	}
+}
+
+// zone adds the HyperNode of all racks of a gang.
+func (c *tightCluster) zone(gang string, racks int) {
+	var members []string
+	for rack := range racks {
+		members = append(members, fmt.Sprintf("{type: HyperNode, selector: {exactMatch: {name: %s-rack-%d}}}", gang, rack))
+	}
+	c.add(`{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s-zone, uid: %[1]s-zone}, spec: {tier: 2, members: [%s]}}`, gang, strings.Join(members, ", "))
 }
 
 func (c *tightCluster) template(w wants) {

@@ -59,6 +59,8 @@ type tight struct {
 	racks int
 	// limits are those of the gang's queue.
 	limits map[string]int
+	// subgroups are of the first pods. Each needs to be in one rack, and the other pods need not.
+	subgroups
 }
 
 // rack returns the rack of a node.
@@ -99,8 +101,15 @@ func drawTight(random *rand.Rand, racks int) *tight {
 
 // tighten reports whether all pods can run. Then it removes most of what one way to run them does not use.
 func (c *tight) tighten(random *rand.Rand) bool {
-	for rack := range max(1, c.racks) {
-		search := tightSearch{tight: c, in: rack, cpus: slices.Clone(c.cpus), used: map[string]bool{}, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1, skips: len(c.pods) - c.minimum}
+	racks := max(1, c.racks)
+	if c.count > 0 {
+		racks = 1 // the search tries them for each subgroup
+	}
+	for rack := range racks {
+		search := tightSearch{
+			tight: c, in: rack, cpus: slices.Clone(c.cpus), used: map[string]bool{}, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1,
+			skips: len(c.pods) - c.minimum, rackOf: slices.Repeat([]int{-1}, c.count), left: make([]int, c.count),
+		}
 		if search.fits(0) {
 			c.remove(random, search.cpus, search.used)
 			return true
@@ -128,30 +137,42 @@ type tightSearch struct {
 	charged     map[string]int
 	// together is the node of the pods that share a claim, or -1. Skips is the number of pods that need not run.
 	together, skips int
+	// rackOf has the rack of each subgroup, or -1, and left the number of its pods that do not run.
+	rackOf, left []int
 }
 
 // fits reports whether the pods from a pod on have room.
 func (s *tightSearch) fits(pod int) bool {
+	if pod == s.count*s.each && !s.started() {
+		return false
+	}
 	if pod == len(s.pods) {
 		return true
 	}
 	for node := range s.nodes {
-		if s.rack(node) != s.in || s.cpus[node] < s.asks[pod] || s.sharing[pod] && s.together >= 0 && s.together != node {
+		if !s.mayEnter(pod, s.rack(node)) || s.cpus[node] < s.asks[pod] || s.sharing[pod] && s.together >= 0 && s.together != node {
 			continue
 		}
 		s.cpus[node] -= s.asks[pod]
-		if s.fitsOn(pod, node) {
+		if s.inRack(pod, s.rack(node), func() bool { return s.fitsOn(pod, node) }) {
 			return true
 		}
 		s.cpus[node] += s.asks[pod]
 	}
-	if s.skips > 0 {
-		s.skips--
-		if s.fits(pod + 1) {
-			return true
-		}
-		s.skips++
+	return s.skip(pod)
+}
+
+// skip reports whether the pods after a pod have room if this pod does not run.
+func (s *tightSearch) skip(pod int) bool {
+	if s.skips == 0 {
+		return false
 	}
+	s.skips--
+	if s.leave(pod, 1); s.fits(pod + 1) {
+		return true
+	}
+	s.skips++
+	s.leave(pod, -1)
 	return false
 }
 
@@ -208,16 +229,21 @@ func (s *tightSearch) exceeds(d device) bool {
 
 func TestAGangRunsIfThereAreNodesAndDevicesForAllOfIt(t *testing.T) {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
+	compareWithAll(t, 4, func(random *rand.Rand, seed uint64) *tight { return drawTight(random, int(seed%2)*2) })
+}
+
+// compareWithAll compares which of some random gangs run with a search that tries everything.
+func compareWithAll(t *testing.T, seeds uint64, draw func(random *rand.Rand, seed uint64) *tight) {
+	t.Helper()
 	runs, waits := 0, 0
-	for seed := range uint64(4) {
+	for seed := range seeds {
 		random, c := rand.New(rand.NewPCG(seed, 5)), &tightCluster{configuration: sample()}
-		racks := 0
-		if seed%2 > 0 {
-			racks, c.configuration = 2, withTopology(sample())
-		}
 		want := map[string]int{}
 		for i := range 25 {
-			gang := drawTight(random, racks)
+			gang := draw(random, seed)
+			if gang.racks > 0 {
+				c.configuration = withTopology(sample())
+			}
 			if c.all = append(c.all, gang); gang.tighten(random) {
 				want[fmt.Sprint("gang-", i)] = gang.minimum
 			}

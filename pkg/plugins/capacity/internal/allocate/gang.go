@@ -3,11 +3,11 @@
 package allocate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -26,9 +26,10 @@ type gang struct {
 	*Action
 	queue *api.QueueInfo
 	job   *api.JobInfo
-	kinds []*kind
-	// candidates has the places of the nodes of a domain that suit some of the pods.
-	candidates []int
+	// subgroups has all of the job, and kinds their waiting pods.
+	subgroups []*subgroup
+	kinds     []*kind
+	looks     []look
 	// missing is the number of pods that the job needs to start, and failures has the minimum of each role.
 	missing  int
 	failures *failures
@@ -36,20 +37,26 @@ type gang struct {
 	coupled bool
 	// effort limits the search.
 	effort *dra.Effort
+	// known has what nodes have room for, by place and by what the pods look like.
+	known map[string]bool
 	// groups has the pods for each node, and choice their devices. They are nil until they are found.
 	groups []placement.Group
 	choice devices.Choice
 }
 
-// kind has the waiting pods of a job with the same role to which each node gives the same answer.
+// kind has the waiting pods of a subgroup with the same role to which each node gives the same answer.
 type kind struct {
-	key   kindKey
-	tasks []*api.TaskInfo
+	look
+	// number is the place of the look among those of the gang.
+	number int
+	of     *subgroup
+	tasks  []*api.TaskInfo
 	// suits says which nodes have room for one of the pods.
 	suits map[int]bool
 }
 
-type kindKey struct {
+// look is what pods of a kind have in common. Other subgroups may have such pods, too.
+type look struct {
 	role string
 	// signed is zero for a pod that is alone in its kind.
 	signed signature
@@ -62,15 +69,19 @@ func (a *Action) gangOf(queue *api.QueueInfo, job *api.JobInfo) *gang {
 	if effort == nil || !a.filters {
 		return nil
 	}
-	return &gang{Action: a, queue: queue, job: job, effort: effort, missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum())}
+	return &gang{Action: a, queue: queue, job: job, effort: effort, known: map[string]bool{}, missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum())}
 }
 
 // begin finds the kinds of the waiting pods, and the nodes of some domains that suit them. It returns false if a search would be in vain.
-func (g *gang) begin(subJob *api.SubJobInfo, domains []hypernodes.Domain) bool {
-	for tasks := g.waiting(subJob); !tasks.Empty(); {
-		task := tasks.Pop().(*api.TaskInfo)
-		if alone(&task.Pod.Spec) && g.session.Allocatable(g.queue, task) && g.session.PrePredicateFn(task) == nil {
-			g.add(task)
+func (g *gang) begin(domains []hypernodes.Domain) bool {
+	for _, id := range slices.Sorted(maps.Keys(g.job.SubJobs)) {
+		of := newSubgroup(g.job.SubJobs[id])
+		g.subgroups = append(g.subgroups, of)
+		for tasks := g.waiting(of.SubJobInfo); !tasks.Empty(); {
+			task := tasks.Pop().(*api.TaskInfo)
+			if alone(&task.Pod.Spec) && g.session.Allocatable(g.queue, task) && g.session.PrePredicateFn(task) == nil {
+				g.add(of, task)
+			}
 		}
 	}
 	delete(g.Action.failures, g.job.UID) // what failed may have failed because of the pods that had nodes
@@ -84,33 +95,43 @@ func (g *gang) begin(subJob *api.SubJobInfo, domains []hypernodes.Domain) bool {
 	}
 	slices.Sort(within)
 	within = slices.Compact(within)
+	suits := make([]map[int]bool, len(g.looks))
 	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool {
-		k.suits = g.suits(k.tasks[0], within)
+		if suits[k.number] == nil {
+			suits[k.number] = g.suits(k.tasks[0], within)
+		}
+		k.suits = suits[k.number]
 		return len(k.suits) == 0
 	})
 	return g.enough(g.counts())
 }
 
-// add adds a pod to its kind.
-func (g *gang) add(task *api.TaskInfo) {
-	key := kindKey{role: task.TaskRole, pod: task.UID}
+// add adds a pod of a subgroup to its kind.
+func (g *gang) add(of *subgroup, task *api.TaskInfo) {
+	looks := look{role: task.TaskRole, pod: task.UID}
 	named := slices.ContainsFunc(task.Pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
 	if signed, ok := g.sign(task); ok && !named { // pods may share a claim
-		key.signed, key.pod = signed, ""
+		looks.signed, looks.pod = signed, ""
 	}
 	g.coupled = g.coupled || named || g.placements.Coupled(task)
-	at := slices.IndexFunc(g.kinds, func(k *kind) bool { return k.key == key })
+	at := slices.IndexFunc(g.kinds, func(k *kind) bool { return k.of == of && k.look == looks })
 	if at < 0 {
-		at, g.kinds = len(g.kinds), append(g.kinds, &kind{key: key})
+		number := slices.Index(g.looks, looks)
+		if number < 0 {
+			number, g.looks = len(g.looks), append(g.looks, looks)
+		}
+		at, g.kinds = len(g.kinds), append(g.kinds, &kind{look: looks, number: number, of: of})
 	}
 	g.kinds[at].tasks = append(g.kinds[at].tasks, task)
 }
 
-// counts returns the number of pods of each kind.
+// counts returns the number of pods of each kind, without the subgroups that are left out.
 func (g *gang) counts() []int {
 	counts := make([]int, len(g.kinds))
 	for i, kind := range g.kinds {
-		counts[i] = len(kind.tasks)
+		if !kind.of.out {
+			counts[i] = len(kind.tasks)
+		}
 	}
 	return counts
 }
@@ -140,10 +161,23 @@ func (g *gang) suits(task *api.TaskInfo, within []int) map[int]bool {
 
 // enough reports whether the job can start with these numbers of its kinds, as Volcano's plugin gang does.
 func (g *gang) enough(pods []int) bool {
-	sum, roles := 0, map[string]int32{}
+	sum, roles, ready := 0, map[string]int32{}, map[api.SubJobGID]int32{}
+	placed := g.placed(pods)
 	for i, kind := range g.kinds {
-		sum += pods[i]
-		roles[kind.key.role] += int32(pods[i])
+		if kind.of.starts(placed) {
+			sum += pods[i]
+			roles[kind.role] += int32(pods[i])
+		}
+	}
+	for _, of := range g.subgroups {
+		if of.starts(placed) {
+			ready[of.GID]++
+		}
+	}
+	for policy, least := range g.job.MinSubJobs {
+		if ready[policy] < least {
+			return false
+		}
 	}
 	if sum < g.missing {
 		return false
@@ -167,14 +201,10 @@ func (g *gang) spend(units int) error {
 	return nil
 }
 
-// fits reports whether a node has room for these numbers of pods.
-func (g *gang) fits(node int, pods []int) (bool, error) {
-	group := placement.Group{Node: g.nodes[g.candidates[node]]}
-	sum := api.EmptyResource()
+// fits reports whether the node at a place has room for these numbers of pods.
+func (g *gang) fits(place int, pods []int) (bool, error) {
+	group, sum, looks := placement.Group{Node: g.nodes[place]}, api.EmptyResource(), make([]int, len(g.looks))
 	for i, kind := range g.kinds {
-		if pods[i] > 0 && !kind.suits[g.candidates[node]] {
-			return false, nil
-		}
 		for _, task := range kind.tasks[:pods[i]] {
 			sum.Add(task.InitResreq)
 			group.Tasks = append(group.Tasks, task)
@@ -183,25 +213,38 @@ func (g *gang) fits(node int, pods []int) (bool, error) {
 	if !sum.LessEqual(group.Node.Idle, api.Zero) {
 		return false, nil
 	}
+	key := fmt.Sprint(place, looks)
+	if known, found := g.known[key]; found {
+		return known, nil
+	}
 	if err := g.spend(costOfPick); err != nil {
 		return false, err
 	}
 	_, found := g.placements.PickTogether([]placement.Group{group}, g.effort)
+	g.known[key] = found
 	return found, nil
 }
 
-// accepts reports whether all nodes can have their pods at the same time.
-func (g *gang) accepts(on [][]int) (bool, error) {
+// accepts reports whether nodes can have these numbers of pods at the same time. Subgroups that do not start have none.
+func (g *gang) accepts(places []int, on [][]int) (bool, error) {
 	if err := g.spend(costOfPick); err != nil {
 		return false, err
 	}
-	var groups []placement.Group
-	dealt := make([]int, len(g.kinds))
-	for node, pods := range on {
-		group := placement.Group{Node: g.nodes[g.candidates[node]]}
+	all := make([]int, len(g.kinds))
+	for _, pods := range on {
 		for i, n := range pods {
-			group.Tasks = append(group.Tasks, g.kinds[i].tasks[dealt[i]:dealt[i]+n]...)
-			dealt[i] += n
+			all[i] += n
+		}
+	}
+	var groups []placement.Group
+	placed, dealt := g.placed(all), make([]int, len(g.kinds))
+	for node, pods := range on {
+		group := placement.Group{Node: g.nodes[places[node]]}
+		for i, n := range pods {
+			if kind := g.kinds[i]; kind.of.starts(placed) {
+				group.Tasks = append(group.Tasks, kind.tasks[dealt[i]:dealt[i]+n]...)
+				dealt[i] += n
+			}
 		}
 		if len(group.Tasks) > 0 {
 			groups = append(groups, group)
@@ -232,18 +275,4 @@ func (g *gang) placesIn(domain hypernodes.Domain) []int {
 	}
 	slices.Sort(in)
 	return in
-}
-
-// search reports whether it has found nodes and devices in a domain.
-func (g *gang) search(domain hypernodes.Domain) bool {
-	g.candidates = slices.DeleteFunc(g.placesIn(domain), func(place int) bool {
-		return !slices.ContainsFunc(g.kinds, func(k *kind) bool { return k.suits[place] })
-	})
-	search := joint.Search{
-		Nodes: len(g.candidates), Pods: g.counts(), Coupled: g.coupled,
-		Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Step: func() error { return g.spend(1) },
-	}
-	found, err := search.Run()
-	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", domain.Name, "found", found, "err", err)
-	return found
 }

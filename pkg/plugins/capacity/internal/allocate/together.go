@@ -25,7 +25,7 @@ var (
 // another one needed, although there were others for it. It returns a statement, or nil if the job cannot start.
 func (a *Action) together(queue *api.QueueInfo, job *api.JobInfo, subJob *api.SubJobInfo) *framework.Statement {
 	g, everywhere := a.gangOf(queue, job), hypernodes.Domain{}
-	if g == nil || !g.begin(subJob, []hypernodes.Domain{everywhere}) || !g.search(everywhere) {
+	if g == nil || !g.begin([]hypernodes.Domain{everywhere}) || !g.search(everywhere) {
 		return nil
 	}
 	return g.place(subJob)
@@ -38,12 +38,12 @@ func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 		return more
 	}
 	a.trial.End()
-	g, subJob := a.gangOf(queue, job), job.SubJobs[job.DefaultSubJobID()]
-	if g == nil || subJob == nil || job.ContainsSubJobPolicy() || !hypernodes.Known(a.session, job) {
+	g := a.gangOf(queue, job)
+	if g == nil || !hypernodes.Known(a.session, job) {
 		return false
 	}
 	domains := hypernodes.Domains(a.session, job)
-	if !g.begin(subJob, domains) || !slices.ContainsFunc(domains, g.search) {
+	if !g.begin(domains) || !slices.ContainsFunc(domains, g.search) {
 		return false
 	}
 	failed, why := job.NodesFitErrors, job.JobFitErrors

@@ -83,8 +83,25 @@ func domains(session *framework.Session, wanted *scheduling.NetworkTopologySpec,
 			found = append(found, Domain{Name: name, Nodes: nodes, tier: hyperNode.Tier()})
 		}
 	}
-	slices.SortFunc(found, func(a, b Domain) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(found, Compare)
 	return found
+}
+
+// Compare orders domains: those of the lowest tier come first.
+func Compare(a, b Domain) int {
+	return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.Name, b.Name))
+}
+
+// Widest returns those of some domains that are no part of others.
+func Widest(session *framework.Session, domains []Domain) []Domain {
+	names := sets.New[string]()
+	for _, domain := range domains {
+		names.Insert(domain.Name)
+	}
+	return slices.DeleteFunc(slices.Clone(domains), func(d Domain) bool {
+		hyperNode := session.HyperNodes[d.Name]
+		return hyperNode != nil && names.Has(hyperNode.Parent)
+	})
 }
 
 // hasAll reports whether some nodes are those of all pods that wait for others to leave. Upstream's allocate does not say in which HyperNode it has placed them.

@@ -15,6 +15,19 @@ func GradientsWithout(session *framework.Session, plugin string, job *api.JobInf
 	return session.HyperNodeGradientForJobFn(job, within)
 }
 
+// tiersOf returns the HyperNodes within another one in which a group may be, by tier. Volcano leaves out those without room for all pods of the group,
+// although it may need fewer.
+func tiersOf(session *framework.Session, group *api.SubJobInfo, within *api.HyperNodeInfo) (tiers [][]*api.HyperNodeInfo) {
+	last := -1
+	for _, domain := range Within(session, session.Jobs[group.Job], group, Domain{Name: within.Name, Nodes: session.RealNodesSet[within.Name], tier: within.Tier()}) {
+		if domain.tier != last || tiers == nil {
+			tiers, last = append(tiers, nil), domain.tier
+		}
+		tiers[len(tiers)-1] = append(tiers[len(tiers)-1], session.HyperNodes[domain.Name])
+	}
+	return tiers
+}
+
 // silence keeps Volcano from asking a plugin, until it is undone. Volcano asks only the first plugin that has an opinion.
 func silence(session *framework.Session, plugin string) (undo func()) {
 	undo = func() {}

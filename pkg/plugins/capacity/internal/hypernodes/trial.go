@@ -19,6 +19,9 @@ type Trial struct {
 func (t *Trial) Follow(session *framework.Session, plugin string) {
 	session.AddHyperNodeGradientForSubJobFn(plugin, func(group *api.SubJobInfo, hyperNode *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
 		t.job, t.nodes = group.Job, session.RealNodesSet[hyperNode.Name]
+		if needsAll := group.ReadyTaskNum()+int32(len(group.TaskStatusIndex[api.Pending])) <= group.MinAvailable; !needsAll {
+			return tiersOf(session, group, hyperNode)
+		}
 		defer silence(session, plugin)()
 		return session.HyperNodeGradientForSubJobFn(group, hyperNode)
 	})

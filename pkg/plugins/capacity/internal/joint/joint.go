@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package joint finds nodes for the pods of a gang together. Pods that are alike are of one kind, and only their numbers matter. The kinds have numbers
-// from 0, and so have the nodes.
+// from 0, and so have the nodes. In the same way, it finds domains for the subgroups of a gang: read "domain" for "node", and "subgroup" for "pod".
 package joint
 
 import (
@@ -18,6 +18,8 @@ type Search struct {
 	// Pods is the number of pods of each kind.
 	Pods  []int
 	Nodes int
+	// Suits reports whether a node may have pods of a kind at all. Nil says that each node may.
+	Suits func(node, kind int) bool
 	// Fits reports whether a node has room for these numbers of pods of each kind, regardless of all other nodes. A node that has room for some pods
 	// must have room for fewer of them.
 	Fits func(node int, pods []int) (bool, error)
@@ -25,6 +27,8 @@ type Search struct {
 	Enough func(pods []int) bool
 	// Accepts reports whether all nodes can have their pods at the same time. It gets the numbers of pods on each node.
 	Accepts func(on [][]int) (bool, error)
+	// Refines says that Accepts may accept more pods although it has refused fewer, because it decides which of them start.
+	Refines bool
 	// Coupled says that nodes depend on one another, so that Accepts may prefer that a node has fewer pods than fit there.
 	Coupled bool
 	// Step is called for each step, so that a search ends although the answers of all nodes are known.
@@ -53,15 +57,17 @@ type run struct {
 // from gives pods to the nodes from a node on. asked reports whether Accepts was asked.
 func (r *run) from(node int) (found, asked bool, err error) {
 	if r.Enough(r.placed) {
-		found, err = r.Accepts(r.on)
-		return found, true, err
+		if found, err = r.Accepts(r.on); found || err != nil || !r.Refines {
+			return found, true, err
+		}
+		asked = true
 	}
 	key := keyOf(node, r.placed)
 	if node == r.Nodes || r.inVain[key] {
-		return false, false, nil
+		return false, asked, nil
 	}
-	found, asked, err = r.give(node, 0)
-	if !found && !asked && err == nil {
+	found, deeper, err := r.give(node, 0)
+	if asked = asked || deeper; !found && !asked && err == nil {
 		r.inVain[key] = true
 	}
 	return found, asked, err
@@ -69,6 +75,9 @@ func (r *run) from(node int) (found, asked bool, err error) {
 
 // give gives pods of the kinds from a kind on to a node, as many as possible first, and goes on to the next node.
 func (r *run) give(node, kind int) (found, asked bool, err error) {
+	if kind < len(r.Pods) && !r.suits(node, kind) {
+		return r.give(node, kind+1)
+	}
 	if err := r.Step(); err != nil {
 		return false, false, err
 	}
@@ -105,7 +114,7 @@ func (r *run) give(node, kind int) (found, asked bool, err error) {
 // fitsMore reports whether a node has room for one more pod. Nothing is lost if it gets this pod, too.
 func (r *run) fitsMore(node int) (bool, error) {
 	for kind := range r.Pods {
-		if r.placed[kind] == r.Pods[kind] {
+		if r.placed[kind] == r.Pods[kind] || !r.suits(node, kind) {
 			continue
 		}
 		r.on[node][kind]++
@@ -117,6 +126,8 @@ func (r *run) fitsMore(node int) (bool, error) {
 	}
 	return false, nil
 }
+
+func (r *run) suits(node, kind int) bool { return r.Search.Suits == nil || r.Search.Suits(node, kind) }
 
 func (r *run) fits(node int) (bool, error) {
 	key := keyOf(node, r.on[node])

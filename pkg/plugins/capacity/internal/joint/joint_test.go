@@ -13,8 +13,13 @@ import (
 type gang struct {
 	pods, least []int
 	room        [][][]int
+	// barred has the nodes that may have no pods of the first kind.
+	barred []bool
 	// most limits the sum of all pods of the first kind on nodes with an odd number, if it is not negative.
 	most int
+	// needs is the number of pods of the first kind that Accepts needs. It is above the minimum only if Accepts refines.
+	needs   int
+	refines bool
 }
 
 func randomGang(r *rand.Rand) *gang {
@@ -25,6 +30,7 @@ func randomGang(r *rand.Rand) *gang {
 		g.least[kind] = g.pods[kind] - r.IntN(2)*r.IntN(g.pods[kind]+1)
 	}
 	for node := range g.room {
+		g.barred = append(g.barred, r.IntN(4) == 0)
 		for range 1 + r.IntN(3) {
 			corner := make([]int, len(g.pods))
 			for kind := range corner {
@@ -35,6 +41,9 @@ func randomGang(r *rand.Rand) *gang {
 	}
 	if r.IntN(3) == 0 {
 		g.most = r.IntN(3)
+	}
+	if g.refines = r.IntN(4) == 0; g.refines {
+		g.needs = r.IntN(4)
 	}
 	return g
 }
@@ -49,24 +58,26 @@ func atMost(pods, room []int) bool {
 }
 
 func (g *gang) fits(node int, pods []int) bool {
-	return slices.ContainsFunc(g.room[node], func(room []int) bool { return atMost(pods, room) })
+	return !(g.barred[node] && pods[0] > 0) && slices.ContainsFunc(g.room[node], func(room []int) bool { return atMost(pods, room) })
 }
 
 func (g *gang) enough(pods []int) bool { return atMost(g.least, pods) }
 
 func (g *gang) accepts(on [][]int) bool {
-	sum := 0
+	odd, all := 0, 0
 	for node := range on {
-		sum += on[node][0] * (node % 2)
+		odd += on[node][0] * (node % 2)
+		all += on[node][0]
 	}
-	return g.most < 0 || sum <= g.most
+	return (g.most < 0 || odd <= g.most) && all >= g.needs
 }
 
 func (g *gang) search() *Search {
 	return &Search{
-		Pods: g.pods, Nodes: len(g.room), Enough: g.enough, Coupled: g.most >= 0,
-		Fits: func(node int, pods []int) (bool, error) { return g.fits(node, pods), nil },
-		Step: forever,
+		Pods: g.pods, Nodes: len(g.room), Enough: g.enough, Refines: g.refines, Coupled: g.most >= 0,
+		Suits: func(node, kind int) bool { return kind > 0 || !g.barred[node] },
+		Fits:  func(node int, pods []int) (bool, error) { return g.fits(node, pods), nil },
+		Step:  forever,
 	}
 }
 

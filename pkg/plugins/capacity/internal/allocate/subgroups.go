@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocate
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/joint"
+)
+
+// subgroup has pods of a job that are together in one domain. All pods of a job without a policy for subgroups are one.
+type subgroup struct {
+	*api.SubJobInfo
+	// missing is the number of waiting pods that it needs to start.
+	missing int
+	// own has the domains that it may be in. It is nil for those of the job.
+	own []hypernodes.Domain
+	// domain is the one in which a search looks for nodes. If out is true, it looks for none.
+	domain hypernodes.Domain
+	out    bool
+}
+
+func newSubgroup(of *api.SubJobInfo) *subgroup {
+	return &subgroup{SubJobInfo: of, missing: max(0, int(of.MinAvailable-of.ReadyTaskNum()-of.PendingBestEffortTaskNum()))}
+}
+
+// placed returns the number of pods of each subgroup, of these numbers of each kind.
+func (g *gang) placed(pods []int) map[*subgroup]int {
+	placed := map[*subgroup]int{}
+	for i, kind := range g.kinds {
+		placed[kind.of] += pods[i]
+	}
+	return placed
+}
+
+// starts reports whether a subgroup has enough of these numbers of pods. Volcano starts none of its pods if it has not.
+func (s *subgroup) starts(placed map[*subgroup]int) bool { return placed[s] >= s.missing }
+
+// complete reports whether all subgroups that are not left out have enough pods.
+func (g *gang) complete(pods []int) bool {
+	placed := g.placed(pods)
+	return !slices.ContainsFunc(g.subgroups, func(s *subgroup) bool { return !s.out && !s.starts(placed) })
+}
+
+// spread is a search for domains of the subgroups with a topology of their own, within a domain of their job.
+type spread struct {
+	*gang
+	within hypernodes.Domain
+	// types has the subgroups, those together that are alike. Domains has what any of them may be in, and free has the subgroups that may be anywhere.
+	types   [][]*subgroup
+	domains []hypernodes.Domain
+	free    []*subgroup
+}
+
+// search reports whether it has found nodes and devices in a domain of the job.
+func (g *gang) search(within hypernodes.Domain) bool {
+	s := g.spreadOver(within)
+	found, err := s.run()
+	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", within.Name, "found", found, "err", err)
+	return found
+}
+
+func (g *gang) spreadOver(within hypernodes.Domain) *spread {
+	s, types := &spread{gang: g, within: within}, map[string]int{}
+	for _, of := range g.subgroups {
+		of.domain = hypernodes.Domain{}
+		of.own = hypernodes.Widest(g.session, hypernodes.Within(g.session, g.job, of.SubJobInfo, within))
+		looks := g.looksOf(of)
+		switch {
+		case len(of.own) == 0 || len(looks) == 0:
+			continue
+		case len(of.own) == 1 && of.own[0].Name == within.Name:
+			s.free = append(s.free, of)
+			continue
+		}
+		key := fmt.Sprint(of.GID, of.missing, namesOf(of.own), looks)
+		at, found := types[key]
+		if !found {
+			at, types[key], s.types = len(s.types), len(s.types), append(s.types, nil)
+			s.domains = append(s.domains, of.own...)
+		}
+		s.types[at] = append(s.types[at], of)
+	}
+	slices.SortStableFunc(s.domains, hypernodes.Compare)
+	s.domains = slices.CompactFunc(s.domains, func(a, b hypernodes.Domain) bool { return a.Name == b.Name })
+	return s
+}
+
+// looksOf returns the number of pods of each look that a subgroup has.
+func (g *gang) looksOf(of *subgroup) map[int]int {
+	looks := map[int]int{}
+	for _, kind := range g.kinds {
+		if kind.of == of {
+			looks[kind.number] += len(kind.tasks)
+		}
+	}
+	return looks
+}
+
+func namesOf(domains []hypernodes.Domain) (names []string) {
+	for _, domain := range domains {
+		names = append(names, domain.Name)
+	}
+	return names
+}
+
+// only leaves out all subgroups but these.
+func (s *spread) only(some ...*subgroup) {
+	for _, of := range s.subgroups {
+		of.out = !slices.Contains(some, of)
+	}
+}
+
+// first returns the first subgroups of each type.
+func (s *spread) first(n []int) (all []*subgroup) {
+	for t, of := range s.types {
+		all = append(all, of[:n[t]]...)
+	}
+	return all
+}
+
+func (s *spread) run() (bool, error) {
+	if len(s.types) == 0 {
+		s.only(s.free...)
+		return s.nodesFor(s.within, s.coupled, s.enough, s.accepts)
+	}
+	pods := make([]int, len(s.types))
+	for t := range s.types {
+		pods[t] = len(s.types[t])
+	}
+	search := joint.Search{
+		Pods: pods, Nodes: len(s.domains), Refines: s.elastic(), Coupled: s.coupled || len(s.free) > 0 || s.overlap(),
+		Suits: func(domain, t int) bool { return slices.Contains(namesOf(s.types[t][0].own), s.domains[domain].Name) },
+		Fits:  s.fitsIn,
+		Enough: func(n []int) bool {
+			s.only(append(s.first(n), s.free...)...)
+			return s.enough(s.counts())
+		},
+		Accepts: s.acceptsIn,
+		Step:    func() error { return s.spend(1) },
+	}
+	return search.Run()
+}
+
+// fitsIn reports whether a domain has room for so many subgroups of each type, regardless of all others.
+func (s *spread) fitsIn(domain int, n []int) (bool, error) {
+	some := s.first(n)
+	for _, of := range some {
+		of.domain = s.domains[domain]
+	}
+	s.only(some...)
+	return s.nodesFor(s.domains[domain], false, s.complete, func([]int, [][]int) (bool, error) { return true, nil })
+}
+
+// acceptsIn reports whether all domains can have their subgroups at the same time, beside those that may be anywhere.
+func (s *spread) acceptsIn(on [][]int) (bool, error) {
+	some, dealt := s.free, make([]int, len(s.types))
+	for domain, n := range on {
+		for t := range n {
+			for _, of := range s.types[t][dealt[t] : dealt[t]+n[t]] {
+				of.domain = s.domains[domain]
+				some = append(some, of)
+			}
+			dealt[t] += n[t]
+		}
+	}
+	s.only(some...)
+	return s.nodesFor(s.within, s.coupled, s.enough, s.accepts)
+}
+
+// elastic reports whether some subgroup has more pods than it needs to start.
+func (s *spread) elastic() bool {
+	placed := s.placed(s.counts())
+	return slices.ContainsFunc(s.subgroups, func(of *subgroup) bool { return placed[of] > of.missing })
+}
+
+// overlap reports whether some node is in two domains.
+func (s *spread) overlap() bool {
+	all, sum := sets.New[string](), 0
+	for _, domain := range s.domains {
+		all, sum = all.Union(domain.Nodes), sum+len(domain.Nodes)
+	}
+	return len(all) < sum
+}
+
+// nodesFor reports whether there are nodes in a domain for the subgroups that are not left out, each in its own domain.
+func (g *gang) nodesFor(within hypernodes.Domain, coupled bool, enough func([]int) bool, accepts func(places []int, on [][]int) (bool, error)) (bool, error) {
+	may := func(place int, k *kind) bool {
+		return !k.of.out && k.suits[place] && k.of.domain.Has(g.nodes[place].Name)
+	}
+	places := slices.DeleteFunc(g.placesIn(within), func(place int) bool {
+		return !slices.ContainsFunc(g.kinds, func(k *kind) bool { return may(place, k) })
+	})
+	search := joint.Search{
+		Pods: g.counts(), Nodes: len(places), Coupled: coupled,
+		Suits:   func(node, kind int) bool { return may(places[node], g.kinds[kind]) },
+		Fits:    func(node int, pods []int) (bool, error) { return g.fits(places[node], pods) },
+		Enough:  enough,
+		Accepts: func(on [][]int) (bool, error) { return accepts(places, on) },
+		Step:    func() error { return g.spend(1) },
+	}
+	return search.Run()
+}
