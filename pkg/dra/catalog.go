@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/utils/lru"
+	"k8s.io/utils/ptr"
 )
 
 // DeviceID identifies a device in the cluster.
@@ -51,6 +52,8 @@ type Catalog struct {
 	// ofNode holds the slices of single nodes. anywhere holds the slices that several nodes may reach.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
+	// shared describes the devices of slices that several nodes may reach.
+	shared func() map[DeviceID]string
 	// partitioned says that some devices consume counters.
 	partitioned bool
 	// counts caches the number of devices by class.
@@ -92,6 +95,7 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 			c.anywhere = append(c.anywhere, slice)
 		}
 	}
+	c.shared = sync.OnceValue(c.describeShared)
 	c.addDevices(usable)
 	c.addDevices(known) // an allocated device may be unavailable for new allocations
 	return c
@@ -198,6 +202,35 @@ func (c *Catalog) PoolsFor(node string, yield func(PoolID)) {
 
 // NodesShareNothing reports whether each device can be reached from one node at most.
 func (c *Catalog) NodesShareNothing() bool { return c == nil || len(c.anywhere) == 0 }
+
+// Shared describes a device that several nodes may reach. Devices with the same description can replace one another on all nodes. It is empty for a device of
+// one node.
+func (c *Catalog) Shared(id DeviceID) string {
+	if c.NodesShareNothing() {
+		return ""
+	}
+	return c.shared()[id]
+}
+
+func (c *Catalog) describeShared() map[DeviceID]string {
+	descriptions := map[DeviceID]string{}
+	for _, slice := range c.anywhere {
+		for i := range slice.Spec.Devices {
+			device, spec := slice.Spec.Devices[i], slice.Spec
+			id := DeviceID{spec.Driver, spec.Pool.Name, device.Name}
+			if !ptr.Deref(device.AllowMultipleAllocations, false) { // others may consume different amounts of two shareable devices
+				device.Name = ""
+			}
+			spec.Devices = []resourceapi.Device{device}
+			text, err := spec.Marshal()
+			if err != nil { // unexpected
+				text = []byte(id.String())
+			}
+			descriptions[id] = string(text)
+		}
+	}
+	return descriptions
+}
 
 // AnySuits reports whether claims like this one can have as many devices, whichever of the suitable ones each of them gets.
 func (c *Catalog) AnySuits(claim *resourceapi.ResourceClaim) bool {

@@ -87,3 +87,31 @@ func TestDevicesOfTheLatestGenerationCount(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedDevicesOfTheSameKindAreAlike: whichever of them a node gets, other nodes lose the same.
+func TestSharedDevicesOfTheSameKindAreAlike(t *testing.T) {
+	size := func(size string) map[resourceapi.QualifiedName]resourceapi.DeviceAttribute {
+		return map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"size": {StringValue: &size}}
+	}
+	slice := func(pool string, spec resourceapi.ResourceSliceSpec) *resourceapi.ResourceSlice {
+		spec.Driver, spec.Pool = "gpu.example.com", resourceapi.ResourcePool{Name: pool, Generation: 1, ResourceSliceCount: 1}
+		return &resourceapi.ResourceSlice{Spec: spec}
+	}
+	c := NewCatalog(nil, []*resourceapi.ResourceSlice{
+		slice("rack", resourceapi.ResourceSliceSpec{AllNodes: ptr.To(true), Devices: []resourceapi.Device{
+			{Name: "a", Attributes: size("large")}, {Name: "b", Attributes: size("large")}, {Name: "c", Attributes: size("small")},
+			{Name: "d", AllowMultipleAllocations: ptr.To(true)}, {Name: "e", AllowMultipleAllocations: ptr.To(true)},
+		}}),
+		slice("node", resourceapi.ResourceSliceSpec{NodeName: ptr.To("node"), Devices: []resourceapi.Device{{Name: "a", Attributes: size("large")}}}),
+	})
+	of := func(pool, name string) string { return c.Shared(DeviceID{"gpu.example.com", pool, name}) }
+	if of("rack", "a") == "" || of("rack", "a") != of("rack", "b") {
+		t.Error("equal devices are not alike")
+	}
+	if of("rack", "a") == of("rack", "c") || of("rack", "d") == of("rack", "e") {
+		t.Error("devices with other attributes, or that others use in part, are alike")
+	}
+	if of("node", "a") != "" {
+		t.Error("a device of one node is described")
+	}
+}

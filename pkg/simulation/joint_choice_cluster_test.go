@@ -55,6 +55,7 @@ func (c *tightCluster) gang(name string, gang *tight) {
 	for n := range gang.nodes {
 		c.node(name, n, gang)
 	}
+	c.slice(name+"-network", fmt.Sprintf("nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: gang, operator: In, values: [%s]}]}]}", name), gang.network)
 	topology := ""
 	for rack := range gang.racks {
 		var members []string
@@ -128,9 +129,14 @@ func (w wants) spec() string {
 func (c *tightCluster) node(gang string, n int, of *tight) {
 	name, amounts := fmt.Sprintf("%s-node-%d", gang, n), fmt.Sprintf(`{cpu: "%d", memory: 64Gi, pods: "110"}`, of.cpus[n])
 	c.add(`{apiVersion: v1, kind: Node, metadata: {name: %s, uid: %[1]s, labels: {gang: %s}}, status: {capacity: %s, allocatable: %[3]s, conditions: [{type: Ready, status: "True"}]}}`, name, gang, amounts)
+	c.slice(name, "nodeName: "+name, of.nodes[n])
+}
+
+// slice adds devices that some nodes reach.
+func (c *tightCluster) slice(name, nodes string, devices []device) {
 	var all []string
 	counters := ""
-	for _, d := range of.nodes[n] {
+	for _, d := range devices {
 		consumes := ""
 		if d.parts > 0 {
 			consumes = fmt.Sprintf(`, consumesCounters: [{counterSet: gpu, counters: {parts: {value: "%d"}}}]`, d.parts)
@@ -139,6 +145,6 @@ func (c *tightCluster) node(gang string, n int, of *tight) {
 		all = append(all, fmt.Sprintf(`{name: %s, attributes: {size: {string: %s}, model: {string: %s}}%s}`, d.name, d.size, d.model, consumes))
 	}
 	if len(all) > 0 {
-		c.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: %s, uid: slice-%[1]s}, spec: {driver: gpu.example.com, nodeName: %[1]s, pool: {name: %[1]s, generation: 1, resourceSliceCount: 1}, devices: [%s]%s}}`, name, strings.Join(all, ", "), counters)
+		c.add(`{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: %s, uid: slice-%[1]s}, spec: {driver: gpu.example.com, %s, pool: {name: %[1]s, generation: 1, resourceSliceCount: 1}, devices: [%[3]s]%s}}`, name, nodes, strings.Join(all, ", "), counters)
 	}
 }

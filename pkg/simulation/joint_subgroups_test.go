@@ -92,9 +92,32 @@ func (s *tightSearch) started() bool {
 
 func TestAGangRunsIfThereAreNodesAndDevicesForItsSubgroupsInRacks(t *testing.T) {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
-	compareWithAll(t, 4, func(random *rand.Rand, _ uint64) *tight {
+	compareWithAll(t, 4, 25, func(random *rand.Rand, _ uint64) *tight {
 		gang := drawTight(random, 2+random.IntN(2))
 		gang.drawSubgroups(random)
 		return gang
 	})
+}
+
+// TestAGangRunsIfTheNetworkHasTheDevicesThatItsNodesLack: a pod must leave a device that all nodes reach to a pod on a node with too few of its own.
+func TestAGangRunsIfTheNetworkHasTheDevicesThatItsNodesLack(t *testing.T) {
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
+	compareWithAll(t, 8, 5, drawNetworked)
+}
+
+// drawNetworked draws a gang whose nodes have too few devices of their own.
+func drawNetworked(random *rand.Rand, seed uint64) *tight {
+	gang := drawTight(random, int(seed%2)*2)
+	for node := range gang.nodes {
+		gang.nodes[node], gang.cpus[node] = gang.nodes[node][:random.IntN(2)], 2+random.IntN(3)
+	}
+	for i := range 2 + random.IntN(5) {
+		gang.network = append(gang.network, device{fmt.Sprint("network-", i), []string{"large", "small"}[random.IntN(2)], []string{"a", "b"}[random.IntN(2)], 0})
+	}
+	clear(gang.limits)
+	clear(gang.sharing) // the pods on several nodes may share a claim for such a device
+	if gang.racks > 0 && random.IntN(2) == 0 {
+		gang.drawSubgroups(random)
+	}
+	return gang
 }

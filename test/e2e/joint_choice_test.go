@@ -104,6 +104,12 @@ var _ = Describe("A gang with a network topology whose pods do not fit one after
 		r.gang(ctx, "four", team, 4, upToTier(1))
 		r.expectRunning(ctx, "four", 4)
 		expectAllocated(ctx, team, half+"/count", 4)
+		r.deleteJob(ctx, "four")
+
+		By("having one rack for each part of a job")
+		r.gang(ctx, "parts", team, 8, inParts(2, 4))
+		r.expectRunning(ctx, "parts", 8)
+		expectAllocated(ctx, team, half+"/count", 8)
 		r.expectDevicesOnce(ctx)
 	})
 })

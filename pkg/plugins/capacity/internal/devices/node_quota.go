@@ -34,8 +34,17 @@ type nodeQuota struct {
 	refusal  report.Refusal
 	// failed says why some devices cannot be counted. It does not matter if other devices are accepted.
 	failed error
-	// charges has the amounts of each dra.Charge.
-	charges []ledger.Amounts
+	// next says that other nodes get devices after this one. Then devices are no more equal if one of them is of use to these nodes.
+	next bool
+	// charges has what each dra.Charge stands for.
+	charges []charge
+}
+
+// charge is what devices have in common that are equal to the quota.
+type charge struct {
+	amounts ledger.Amounts
+	// shared describes a device that the next nodes may want.
+	shared string
 }
 
 func (q *nodeQuota) asQuota() dra.Quota {
@@ -123,9 +132,13 @@ func (q *nodeQuota) charge(claim int, only *resourceapi.AllocationResult) dra.Ch
 		amounts = nil
 	}
 	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return cmp.Compare(a.Dimension, b.Dimension) })
-	known := slices.IndexFunc(q.charges, func(c ledger.Amounts) bool { return slices.Equal(c, amounts) })
+	this := charge{amounts: amounts}
+	if result := &only.Devices.Results[0]; q.next {
+		this.shared = q.session.Catalog.Shared(dra.DeviceID{Driver: result.Driver, Pool: result.Pool, Device: result.Device})
+	}
+	known := slices.IndexFunc(q.charges, func(c charge) bool { return slices.Equal(c.amounts, amounts) && c.shared == this.shared })
 	if known < 0 {
-		known, q.charges = len(q.charges), append(q.charges, amounts)
+		known, q.charges = len(q.charges), append(q.charges, this)
 	}
 	return dra.Charge(known)
 }
@@ -148,7 +161,7 @@ func (q *nodeQuota) possible(slots []dra.Slots) bool {
 func (q *nodeQuota) plusLeast(sum ledger.Amounts, slot dra.Slots) (ledger.Amounts, error) {
 	var dimensions []ledger.Ordinal
 	for _, choice := range slot.Choices {
-		for _, e := range q.charges[choice.Charge] {
+		for _, e := range q.charges[choice.Charge].amounts {
 			if !slices.Contains(dimensions, e.Dimension) {
 				dimensions = append(dimensions, e.Dimension)
 			}
@@ -157,7 +170,7 @@ func (q *nodeQuota) plusLeast(sum ledger.Amounts, slot dra.Slots) (ledger.Amount
 	choices := slices.Clone(slot.Choices)
 	for _, o := range dimensions {
 		slices.SortFunc(choices, func(a, b dra.Choice) int {
-			return q.charges[a.Charge].Of(o).Cmp(q.charges[b.Charge].Of(o))
+			return q.charges[a.Charge].amounts.Of(o).Cmp(q.charges[b.Charge].amounts.Of(o))
 		})
 		rest := slot.Count
 		for _, choice := range choices {
@@ -166,7 +179,7 @@ func (q *nodeQuota) plusLeast(sum ledger.Amounts, slot dra.Slots) (ledger.Amount
 				n = rest
 			}
 			rest -= n
-			amount, err := q.charges[choice.Charge].Of(o).Times(int64(n))
+			amount, err := q.charges[choice.Charge].amounts.Of(o).Times(int64(n))
 			if err == nil && amount.Sign() > 0 {
 				sum, err = sum.Plus(o, amount)
 			}

@@ -58,7 +58,7 @@ func (t *together) pick(groups []Group, others ledger.Demand) bool {
 	}
 	group, first := groups[0], groups[0].Pods[0]
 	all := &State{pod: first.pod, books: first.books}
-	quota := &nodeQuota{session: t.session, state: all, node: group.Node, pods: group.Pods, others: others}
+	quota := &nodeQuota{session: t.session, state: all, node: group.Node, pods: group.Pods, others: others, next: len(groups) > 1}
 	for _, pod := range group.Pods {
 		all.open = all.open || pod.open
 		if !t.join(quota, pod) {

@@ -140,6 +140,41 @@ func TestGroupsSettleApart(t *testing.T) {
 	}
 }
 
+func TestWidestLeavesOutPartsOfOthers(t *testing.T) {
+	highest := func(tier int) *api.JobInfo {
+		return jobWith(&scheduling.NetworkTopologySpec{Mode: scheduling.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(tier)})
+	}
+	for tier, want := range map[int]string{1: "a b", 2: "zone"} {
+		var got []string
+		for _, domain := range Widest(racks(), Domains(racks(), highest(tier))) {
+			got = append(got, domain.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("up to tier %d: got %q, want %q", tier, got, want)
+		}
+	}
+}
+
+// TestAGroupMayBeWhereOnlyItsMinimumHasRoom: Volcano's plugin leaves out HyperNodes without room for all pods of a group.
+func TestAGroupMayBeWhereOnlyItsMinimumHasRoom(t *testing.T) {
+	ssn, job := racks(), jobWith(nil)
+	job.UID, job.PodGroup.Spec.SubGroupPolicy = "job", []scheduling.SubGroupPolicySpec{{Name: "part", NetworkTopology: &scheduling.NetworkTopologySpec{Mode: scheduling.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(2)}}}
+	ssn.Jobs = map[api.JobID]*api.JobInfo{"job": job}
+	for within, want := range map[string]string{"zone": "a b/zone/", "b": "b/"} {
+		got := ""
+		for _, tier := range tiersOf(ssn, &api.SubJobInfo{Job: "job", GID: "job/part"}, ssn.HyperNodes[within]) {
+			var names []string
+			for _, hyperNode := range tier {
+				names = append(names, hyperNode.Name)
+			}
+			got += strings.Join(names, " ") + "/"
+		}
+		if got != want {
+			t.Errorf("within %s: got %q, want %q", within, got, want)
+		}
+	}
+}
+
 func TestSettle(t *testing.T) {
 	highest := &scheduling.NetworkTopologySpec{Mode: scheduling.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(1)}
 	for name, test := range map[string]struct {
