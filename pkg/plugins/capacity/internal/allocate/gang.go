@@ -203,7 +203,15 @@ func (g *gang) spend(units int) error {
 
 // fits reports whether the node at a place has room for these numbers of pods.
 func (g *gang) fits(place int, pods []int) (bool, error) {
-	group, sum, looks := placement.Group{Node: g.nodes[place]}, api.EmptyResource(), make([]int, len(g.looks))
+	looks := make([]int, len(g.looks))
+	for i, kind := range g.kinds {
+		looks[kind.number] += pods[i]
+	}
+	key := fmt.Sprint(place, looks)
+	if known, found := g.known[key]; found {
+		return known, nil
+	}
+	group, sum := placement.Group{Node: g.nodes[place]}, api.EmptyResource()
 	for i, kind := range g.kinds {
 		for _, task := range kind.tasks[:pods[i]] {
 			sum.Add(task.InitResreq)
@@ -212,10 +220,6 @@ func (g *gang) fits(place int, pods []int) (bool, error) {
 	}
 	if !sum.LessEqual(group.Node.Idle, api.Zero) {
 		return false, nil
-	}
-	key := fmt.Sprint(place, looks)
-	if known, found := g.known[key]; found {
-		return known, nil
 	}
 	if err := g.spend(costOfPick); err != nil {
 		return false, err
