@@ -4,6 +4,7 @@ package allocate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -20,8 +21,6 @@ type subgroup struct {
 	*api.SubJobInfo
 	// missing is the number of waiting pods that it needs to start.
 	missing int
-	// own has the domains that it may be in. It is nil for those of the job.
-	own []hypernodes.Domain
 	// domain is the one in which a search looks for nodes. If out is true, it looks for none.
 	domain hypernodes.Domain
 	out    bool
@@ -53,44 +52,59 @@ func (g *gang) complete(pods []int) bool {
 type spread struct {
 	*gang
 	within hypernodes.Domain
-	// types has the subgroups, those together that are alike. Domains has what any of them may be in, and free has the subgroups that may be anywhere.
+	// types has the subgroups, those together that are alike, and names the domains that those of a type may be in. Domains has what any of them may be in,
+	// and free has the subgroups that may be anywhere.
 	types   [][]*subgroup
+	names   []sets.Set[string]
 	domains []hypernodes.Domain
 	free    []*subgroup
 }
 
 // search reports whether it has found nodes and devices in a domain of the job.
 func (g *gang) search(within hypernodes.Domain) bool {
-	s := g.spreadOver(within)
-	found, err := s.run()
+	found, err := false, g.spend(1+len(g.session.HyperNodes)/costOfPick)
+	if err == nil {
+		found, err = g.spreadOver(within).run()
+	}
 	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", within.Name, "found", found, "err", err)
 	return found
 }
 
 func (g *gang) spreadOver(within hypernodes.Domain) *spread {
-	s, types := &spread{gang: g, within: within}, map[string]int{}
+	s, types, domains := &spread{gang: g, within: within}, map[string]int{}, map[string][]hypernodes.Domain{}
 	for _, of := range g.subgroups {
 		of.domain = hypernodes.Domain{}
-		of.own = hypernodes.Widest(g.session, hypernodes.Within(g.session, g.job, of.SubJobInfo, within))
-		looks := g.looksOf(of)
+		place := fmt.Sprint(of.GID, " ", of.AllocatedHyperNode, " ", slices.Sorted(maps.Keys(of.TaskStatusIndex[api.Pipelined])))
+		if _, known := domains[place]; !known {
+			domains[place] = hypernodes.Widest(g.session, hypernodes.Within(g.session, g.job, of.SubJobInfo, within))
+		}
+		own, looks := domains[place], g.looksOf(of)
 		switch {
-		case len(of.own) == 0 || len(looks) == 0:
+		case len(own) == 0 || len(looks) == 0:
 			continue
-		case len(of.own) == 1 && of.own[0].Name == within.Name:
+		case len(own) == 1 && own[0].Name == within.Name:
 			s.free = append(s.free, of)
 			continue
 		}
-		key := fmt.Sprint(of.GID, of.missing, namesOf(of.own), looks)
+		key := fmt.Sprint(place, " ", of.missing, looks)
 		at, found := types[key]
 		if !found {
-			at, types[key], s.types = len(s.types), len(s.types), append(s.types, nil)
-			s.domains = append(s.domains, of.own...)
+			at, types[key] = len(s.types), len(s.types)
+			s.types, s.names, s.domains = append(s.types, nil), append(s.names, namesOf(own)), append(s.domains, own...)
 		}
 		s.types[at] = append(s.types[at], of)
 	}
-	slices.SortStableFunc(s.domains, hypernodes.Compare)
+	slices.SortFunc(s.domains, hypernodes.Compare)
 	s.domains = slices.CompactFunc(s.domains, func(a, b hypernodes.Domain) bool { return a.Name == b.Name })
 	return s
+}
+
+func namesOf(domains []hypernodes.Domain) sets.Set[string] {
+	names := sets.New[string]()
+	for _, domain := range domains {
+		names.Insert(domain.Name)
+	}
+	return names
 }
 
 // looksOf returns the number of pods of each look that a subgroup has.
@@ -102,13 +116,6 @@ func (g *gang) looksOf(of *subgroup) map[int]int {
 		}
 	}
 	return looks
-}
-
-func namesOf(domains []hypernodes.Domain) (names []string) {
-	for _, domain := range domains {
-		names = append(names, domain.Name)
-	}
-	return names
 }
 
 // only leaves out all subgroups but these.
@@ -137,7 +144,7 @@ func (s *spread) run() (bool, error) {
 	}
 	search := joint.Search{
 		Pods: pods, Nodes: len(s.domains), Refines: s.elastic(), Coupled: s.coupled || len(s.free) > 0 || s.overlap(),
-		Suits: func(domain, t int) bool { return slices.Contains(namesOf(s.types[t][0].own), s.domains[domain].Name) },
+		Suits: func(domain, t int) bool { return s.names[t].Has(s.domains[domain].Name) },
 		Fits:  s.fitsIn,
 		Enough: func(n []int) bool {
 			s.only(append(s.first(n), s.free...)...)
@@ -161,7 +168,7 @@ func (s *spread) fitsIn(domain int, n []int) (bool, error) {
 
 // acceptsIn reports whether all domains can have their subgroups at the same time, beside those that may be anywhere.
 func (s *spread) acceptsIn(on [][]int) (bool, error) {
-	some, dealt := s.free, make([]int, len(s.types))
+	some, dealt := slices.Clone(s.free), make([]int, len(s.types))
 	for domain, n := range on {
 		for t := range n {
 			for _, of := range s.types[t][dealt[t] : dealt[t]+n[t]] {

@@ -42,7 +42,7 @@ func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 	if g == nil || !hypernodes.Known(a.session, job) {
 		return false
 	}
-	domains := hypernodes.Domains(a.session, job)
+	domains := a.placements.LargeEnough(job, hypernodes.Domains(a.session, job))
 	if !g.begin(domains) || !slices.ContainsFunc(domains, g.search) {
 		return false
 	}

@@ -30,7 +30,7 @@ func (s *Session) Gradients(job *api.JobInfo, within *api.HyperNodeInfo) [][]*ap
 // LargeEnough returns the domains that are not too small for a job.
 func (s *Session) LargeEnough(job *api.JobInfo, domains []hypernodes.Domain) []hypernodes.Domain {
 	tooSmall := s.tooSmall(job)
-	return slices.DeleteFunc(domains, func(d hypernodes.Domain) bool { return tooSmall(d.Nodes.Len()) })
+	return slices.DeleteFunc(domains, func(d hypernodes.Domain) bool { return d.Nodes != nil && tooSmall(d.Nodes.Len()) })
 }
 
 // NeverTogether refuses a job with a network topology if all HyperNodes that it may use are too small for it.
