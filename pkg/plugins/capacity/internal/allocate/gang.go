@@ -21,12 +21,16 @@ import (
 // costOfPick is what it costs to pick devices for some pods, besides the search for them, in units of the search effort.
 const costOfPick = 20
 
+// costOfAnswer is what it costs to ask a node about a pod, and requestsOfUnit the number of requests that are added up for a unit.
+const costOfAnswer, requestsOfUnit = 2, 32
+
 // gang is a job whose pods did not get nodes one after another.
 type gang struct {
 	*Action
 	queue *api.QueueInfo
 	job   *api.JobInfo
 	kinds []*kind
+	byKey map[kindKey]*kind
 	// candidates has the places of the nodes of a domain that suit some of the pods.
 	candidates []int
 	// missing is the number of pods that the job needs to start, and failures has the minimum of each role.
@@ -62,7 +66,10 @@ func (a *Action) gangOf(queue *api.QueueInfo, job *api.JobInfo) *gang {
 	if effort == nil || !a.filters {
 		return nil
 	}
-	return &gang{Action: a, queue: queue, job: job, effort: effort, missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum())}
+	return &gang{
+		Action: a, queue: queue, job: job, byKey: map[kindKey]*kind{}, effort: effort,
+		missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum()),
+	}
 }
 
 // begin finds the kinds of the waiting pods, and the nodes of some domains that suit them. It returns false if a search would be in vain.
@@ -84,11 +91,23 @@ func (g *gang) begin(subJob *api.SubJobInfo, domains []hypernodes.Domain) bool {
 	}
 	slices.Sort(within)
 	within = slices.Compact(within)
-	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool {
-		k.suits = g.suits(k.tasks[0], within)
-		return len(k.suits) == 0
-	})
-	return g.enough(g.counts())
+	return g.suited(within)
+}
+
+// suited keeps the kinds that some node suits. It returns false once those that no node suits are needed: all pods of a gang may differ, and each may ask all
+// nodes.
+func (g *gang) suited(within []int) bool {
+	counts := g.counts()
+	for i, k := range g.kinds {
+		if k.suits = g.suits(k.tasks[0], within); len(k.suits) > 0 {
+			continue
+		}
+		if counts[i] = 0; !g.enough(counts) {
+			return false
+		}
+	}
+	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool { return len(k.suits) == 0 })
+	return true
 }
 
 // add adds a pod to its kind.
@@ -99,11 +118,12 @@ func (g *gang) add(task *api.TaskInfo) {
 		key.signed, key.pod = signed, ""
 	}
 	g.coupled = g.coupled || named || g.placements.Coupled(task)
-	at := slices.IndexFunc(g.kinds, func(k *kind) bool { return k.key == key })
-	if at < 0 {
-		at, g.kinds = len(g.kinds), append(g.kinds, &kind{key: key})
+	known := g.byKey[key]
+	if known == nil {
+		known = &kind{key: key}
+		g.byKey[key], g.kinds = known, append(g.kinds, known)
 	}
-	g.kinds[at].tasks = append(g.kinds[at].tasks, task)
+	known.tasks = append(known.tasks, task)
 }
 
 // counts returns the number of pods of each kind.
@@ -120,7 +140,12 @@ func (g *gang) suits(task *api.TaskInfo, within []int) map[int]bool {
 	suits := map[int]bool{}
 	if signed, ok := g.sign(task); ok && g.shares {
 		if s := g.rankings.of(signed, len(g.nodes)); !s.exhausted {
+			before := s.Asked()
+			if !g.effort.Spend(1 + costOfAnswer*(len(g.nodes)-before)) {
+				return nil
+			}
 			s.Best(g.changed, len(g.nodes), g.asker(s, task))
+			g.rankings.answers += s.Asked() - before
 			for place, said := range s.Each {
 				if said.Refusal == nil && !said.Later {
 					suits[place] = true
@@ -131,7 +156,7 @@ func (g *gang) suits(task *api.TaskInfo, within []int) map[int]bool {
 	}
 	for _, place := range within {
 		node := g.nodes[place]
-		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(1) && g.filter(task, node) == nil {
+		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(costOfAnswer) && g.filter(task, node) == nil {
 			suits[place] = true
 		}
 	}
@@ -161,7 +186,7 @@ func (g *gang) enough(pods []int) bool {
 
 // spend pays for a part of the search.
 func (g *gang) spend(units int) error {
-	if !g.effort.Spend(units) {
+	if units > 0 && !g.effort.Spend(units) {
 		return joint.ErrGivenUp
 	}
 	return nil
@@ -170,15 +195,19 @@ func (g *gang) spend(units int) error {
 // fits reports whether a node has room for these numbers of pods.
 func (g *gang) fits(node int, pods []int) (bool, error) {
 	group := placement.Group{Node: g.nodes[g.candidates[node]]}
-	sum := api.EmptyResource()
+	sum, requests := api.EmptyResource(), 0
 	for i, kind := range g.kinds {
 		if pods[i] > 0 && !kind.suits[g.candidates[node]] {
 			return false, nil
 		}
 		for _, task := range kind.tasks[:pods[i]] {
 			sum.Add(task.InitResreq)
+			requests += 2 + len(task.InitResreq.ScalarResources)
 			group.Tasks = append(group.Tasks, task)
 		}
+	}
+	if err := g.spend(requests / requestsOfUnit); err != nil {
+		return false, err
 	}
 	if !sum.LessEqual(group.Node.Idle, api.Zero) {
 		return false, nil
@@ -241,7 +270,7 @@ func (g *gang) search(domain hypernodes.Domain) bool {
 	})
 	search := joint.Search{
 		Nodes: len(g.candidates), Pods: g.counts(), Coupled: g.coupled,
-		Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Step: func() error { return g.spend(1) },
+		Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Step: g.spend,
 	}
 	found, err := search.Run()
 	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", domain.Name, "found", found, "err", err)
