@@ -38,6 +38,8 @@ type gang struct {
 	failures *failures
 	// coupled says that what pods get on one node may decide what others get on other nodes.
 	coupled bool
+	// elsewhere says that the quota may refuse pods on some nodes and not on others. refused says that it has refused some.
+	elsewhere, refused bool
 	// effort limits the search.
 	effort *dra.Effort
 	// groups has the pods for each node, and choice their devices. They are nil until they are found.
@@ -117,7 +119,7 @@ func (g *gang) add(task *api.TaskInfo) {
 	if signed, ok := g.sign(task); ok && !named { // pods may share a claim
 		key.signed, key.pod = signed, ""
 	}
-	g.coupled = g.coupled || named || g.placements.Coupled(task)
+	g.coupled, g.elsewhere = g.coupled || named || g.placements.Coupled(task), g.elsewhere || g.placements.ChoosesCards(task)
 	known := g.byKey[key]
 	if known == nil {
 		known = &kind{key: key}
@@ -241,9 +243,10 @@ func (g *gang) accepts(on [][]int) (bool, error) {
 	case found:
 		g.groups, g.choice = groups, choice
 		return true, nil
-	case !g.coupled && g.missing == len(g.job.TaskStatusIndex[api.Pending]):
+	case !g.coupled && !g.elsewhere && g.missing == len(g.job.TaskStatusIndex[api.Pending]):
 		return false, joint.ErrGivenUp // the quota refuses all these pods, wherever they go
 	default:
+		g.refused = true
 		return false, nil
 	}
 }
@@ -268,11 +271,16 @@ func (g *gang) search(domain hypernodes.Domain) bool {
 	g.candidates = slices.DeleteFunc(g.placesIn(domain), func(place int) bool {
 		return !slices.ContainsFunc(g.kinds, func(k *kind) bool { return k.suits[place] })
 	})
+	g.refused = false
 	search := joint.Search{
 		Nodes: len(g.candidates), Pods: g.counts(), Coupled: g.coupled,
 		Fits: g.fits, Enough: g.enough, Accepts: g.accepts, Step: g.spend,
 	}
 	found, err := search.Run()
+	if !found && err == nil && g.refused && !g.coupled { // fewer pods than fit on a node, or others, may be within the quota
+		search.Coupled = true
+		found, err = search.Run()
+	}
 	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", domain.Name, "found", found, "err", err)
 	return found
 }
