@@ -66,8 +66,25 @@ func bounded(node *corev1.Node) *corev1.Node {
 // their room to others.
 func (n *nodes) restorePods() {
 	for _, pod := range n.forgotten() {
+		n.restore(pod)
+	}
+}
+
+// restore adds a pod as the informer has it. Meanwhile, the cache may have been told that the pod has changed or is gone, and nobody tells it again: a pod that is
+// gone would keep its room for ever.
+func (n *nodes) restore(pod *corev1.Pod) {
+	for lister := n.cache.SharedInformerFactory().Core().V1().Pods().Lister(); ; {
 		n.cache.DeletePod(pod)
 		n.cache.AddPod(pod)
+		latest, err := lister.Pods(pod.Namespace).Get(pod.Name)
+		if err == nil && latest == pod {
+			return // the cache is told of all that comes later
+		}
+		n.cache.DeletePod(pod)
+		if err != nil || latest.Spec.NodeName != pod.Spec.NodeName {
+			return
+		}
+		pod = latest
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/utils/ptr"
@@ -171,8 +173,9 @@ func TestAPodThatIsBeingBoundKeepsItsPlaceWhenDevicesDisappear(t *testing.T) {
 	}
 }
 
-// Volcano gives the room of such pods to others, and the kubelet then refuses these.
-func TestANodeThatIsCreatedAgainHasThePodsThatRunThere(t *testing.T) {
+// nodeWithPod is a cache with node n1, on which a pod runs.
+func nodeWithPod(t *testing.T) (n *nodes, create func(), idle func() float64) {
+	t.Helper()
 	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
 	n, err := newNodes(cache)
 	if err != nil {
@@ -183,30 +186,79 @@ func TestANodeThatIsCreatedAgainHasThePodsThatRunThere(t *testing.T) {
 		return watched(cache.Client().(*fake.Clientset), "nodes") && watched(cache.Client().(*fake.Clientset), "pods")
 	})
 	core := cache.Client().CoreV1()
-	create := func() {
+	create = func() {
 		if _, err := core.Nodes().Create(t.Context(), newNode("n1"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "the cache lacks the node", func() bool { return gpusOf(cache, "n1") >= 0 })
 	}
 	create()
-	if _, err := core.Pods("default").Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
-		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}}}},
+	runs(t, n, "p", "3")
+	idle = func() float64 { return cache.Snapshot().Nodes["n1"].Idle.MilliCPU }
+	eventually(t, "the pod is not on its node", func() bool { return idle() == 1000 })
+	n.show(nil)
+	return n, create, idle
+}
+
+// runs creates a pod that runs on the node.
+func runs(t *testing.T, n *nodes, name, cpu string) {
+	t.Helper()
+	if _, err := n.cache.Client().CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	idle := func() float64 { return cache.Snapshot().Nodes["n1"].Idle.MilliCPU }
-	eventually(t, "the pod is not on its node", func() bool { return idle() == 1000 })
-	n.show(nil)
+}
 
-	if err := core.Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); err != nil {
+// replace deletes the node, and creates it again.
+func replace(t *testing.T, n *nodes, create func()) {
+	t.Helper()
+	if err := n.cache.Client().CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the cache keeps the node", func() bool { return gpusOf(cache, "n1") < 0 })
+	eventually(t, "the cache keeps the node", func() bool { return gpusOf(n.cache, "n1") < 0 })
 	create()
+}
+
+// Volcano gives the room of such pods to others, and the kubelet then refuses these.
+func TestANodeThatIsCreatedAgainHasThePodsThatRunThere(t *testing.T) {
+	n, create, idle := nodeWithPod(t)
+	replace(t, n, create)
 	if n.show(nil); idle() != 1000 {
 		t.Errorf("%v of 4000 are idle beside a pod that has 3000", idle())
+	}
+}
+
+// The garbage collector of Kubernetes deletes the pods of a node that is gone. It may do so while the node comes back.
+func TestAPodThatEndsWhileItsNodeComesBackLeavesItsRoom(t *testing.T) {
+	for name, end := range map[string]func(core typedcorev1.PodInterface, pod *corev1.Pod) error{
+		"it is deleted": func(core typedcorev1.PodInterface, pod *corev1.Pod) error {
+			return core.Delete(t.Context(), pod.Name, metav1.DeleteOptions{})
+		},
+		"it has ended": func(core typedcorev1.PodInterface, pod *corev1.Pod) error {
+			ended := pod.DeepCopy()
+			ended.Status.Phase = corev1.PodFailed
+			_, err := core.UpdateStatus(t.Context(), ended, metav1.UpdateOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, create, idle := nodeWithPod(t)
+			replace(t, n, create)
+			forgotten := n.forgotten()
+			if len(forgotten) != 1 {
+				t.Fatalf("%d pods are forgotten", len(forgotten))
+			}
+			if err := end(n.cache.Client().CoreV1().Pods("default"), forgotten[0]); err != nil {
+				t.Fatal(err)
+			}
+			runs(t, n, "later", "1") // the cache is told of changes in their order
+			eventually(t, "the later pod is not on its node", func() bool { return idle() == 3000 })
+			if n.restore(forgotten[0]); idle() != 3000 {
+				t.Errorf("%v of 3000 are idle beside a pod that is gone", idle())
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
+	schedulingv1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -48,5 +49,41 @@ func TestAQuestionLooksForTheNearestHyperNodeForALimitedTime(t *testing.T) {
 		if !slices.Equal(answers, c.want) || asked > c.asked {
 			t.Errorf("%s: answers %v, and the time was asked for %d times", name, answers, asked)
 		}
+	}
+}
+
+// TestAQuestionAboutManyGroupsEnds: when the time has expired, the other groups of a job are not looked at. Each of them would copy its pods.
+func TestAQuestionAboutManyGroupsEnds(t *testing.T) {
+	const groups = 500
+	s := newFixture(2).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil)
+	var all []*corev1.Pod
+	for i := range groups {
+		pod := newPod(fmt.Sprint("p", i), "", cpu(1))
+		pod.Labels = map[string]string{"group": fmt.Sprint(i)}
+		for range 20 {
+			pod.Spec.Containers = append(pod.Spec.Containers, pod.Spec.Containers[0])
+		}
+		all = append(all, pod)
+	}
+	s.job("j", "q", inqueue, nil, all...)
+	hard := &schedulingv1.NetworkTopologySpec{Mode: schedulingv1.HardNetworkTopologyMode, HighestTierAllowed: ptr.To(1)}
+	s.PodGroups[0].Spec.SubGroupPolicy = []schedulingv1.SubGroupPolicySpec{{Name: "each", SubGroupSize: ptr.To[int32](1), MatchLabelKeys: []string{"group"}, NetworkTopology: hard}}
+	ssn := s.open(t)
+	job, rack := ssn.Jobs["ns/j"], &topologyv1alpha1.HyperNode{}
+	if len(job.SubJobs) != groups {
+		t.Fatalf("the job has %d groups", len(job.SubJobs))
+	}
+	rack.Name, rack.Spec.Tier = "rack", 1
+	ssn.HyperNodesReadyToSchedule = true
+	ssn.HyperNodes, ssn.RealNodesSet = api.HyperNodeInfoMap{"rack": api.NewHyperNodeInfo(rack)}, map[string]sets.Set[string]{"rack": sets.New("n1")}
+	solver, expired := pluginOf(ssn).elastic.Solver(), func() bool { return true }
+	made := testing.AllocsPerRun(1, func() {
+		if answers := solver.Nearest(job, expired); answers != nil {
+			t.Errorf("answers %v", answers)
+		}
+	})
+	if made > 100*groups {
+		t.Errorf("%g objects are made for %d groups", made, groups)
 	}
 }

@@ -3,7 +3,6 @@
 package allocate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -21,6 +20,9 @@ import (
 // costOfPick is what it costs to pick devices for some pods, besides the search for them, in units of the search effort.
 const costOfPick = 20
 
+// costOfAnswer is what it costs to ask a node about a pod, and requestsOfUnit the number of requests that are added up for a unit.
+const costOfAnswer, requestsOfUnit = 2, 32
+
 // gang is a job whose pods did not get nodes one after another.
 type gang struct {
 	*Action
@@ -29,12 +31,16 @@ type gang struct {
 	// subgroups has all of the job, and kinds their waiting pods.
 	subgroups []*subgroup
 	kinds     []*kind
-	looks     []look
+	byKey     map[kindKey]*kind
+	// looks has the numbers of looks.
+	looks map[look]int
 	// missing is the number of pods that the job needs to start, and failures has the minimum of each role.
 	missing  int
 	failures *failures
 	// coupled says that what pods get on one node may decide what others get on other nodes.
 	coupled bool
+	// elsewhere says that the quota may refuse pods on some nodes and not on others. refused says that it has refused some.
+	elsewhere, refused bool
 	// effort limits the search.
 	effort *dra.Effort
 	// known has what nodes have room for, by place and by what the pods look like.
@@ -42,6 +48,11 @@ type gang struct {
 	// groups has the pods for each node, and choice their devices. They are nil until they are found.
 	groups []placement.Group
 	choice devices.Choice
+}
+
+type kindKey struct {
+	of *subgroup
+	look
 }
 
 // kind has the waiting pods of a subgroup with the same role to which each node gives the same answer.
@@ -69,7 +80,10 @@ func (a *Action) gangOf(queue *api.QueueInfo, job *api.JobInfo) *gang {
 	if effort == nil || !a.filters {
 		return nil
 	}
-	return &gang{Action: a, queue: queue, job: job, effort: effort, known: map[string]bool{}, missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum())}
+	return &gang{
+		Action: a, queue: queue, job: job, byKey: map[kindKey]*kind{}, looks: map[look]int{}, effort: effort, known: map[string]bool{},
+		missing: int(job.MinAvailable - job.ReadyTaskNum() - job.PendingBestEffortTaskNum()),
+	}
 }
 
 // begin finds the kinds of the waiting pods, and the nodes of some domains that suit them. It returns false if a search would be in vain.
@@ -95,15 +109,26 @@ func (g *gang) begin(domains []hypernodes.Domain) bool {
 	}
 	slices.Sort(within)
 	within = slices.Compact(within)
-	suits := make([]map[int]bool, len(g.looks))
-	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool {
+	return g.suited(within)
+}
+
+// suited keeps the kinds that some node suits. It returns false once those that no node suits are needed: all pods of a gang may differ, and each may ask all
+// nodes.
+func (g *gang) suited(within []int) bool {
+	counts, suits := g.counts(), make([]map[int]bool, len(g.looks))
+	for i, k := range g.kinds {
 		if suits[k.number] == nil {
 			suits[k.number] = g.suits(k.tasks[0], within)
 		}
-		k.suits = suits[k.number]
-		return len(k.suits) == 0
-	})
-	return g.enough(g.counts())
+		if k.suits = suits[k.number]; len(k.suits) > 0 {
+			continue
+		}
+		if counts[i] = 0; !g.enough(counts) {
+			return false
+		}
+	}
+	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool { return len(k.suits) == 0 })
+	return true
 }
 
 // add adds a pod of a subgroup to its kind.
@@ -113,16 +138,19 @@ func (g *gang) add(of *subgroup, task *api.TaskInfo) {
 	if signed, ok := g.sign(task); ok && !named { // pods may share a claim
 		looks.signed, looks.pod = signed, ""
 	}
-	g.coupled = g.coupled || named || g.placements.Coupled(task)
-	at := slices.IndexFunc(g.kinds, func(k *kind) bool { return k.of == of && k.look == looks })
-	if at < 0 {
-		number := slices.Index(g.looks, looks)
-		if number < 0 {
-			number, g.looks = len(g.looks), append(g.looks, looks)
+	g.coupled, g.elsewhere = g.coupled || named || g.placements.Coupled(task), g.elsewhere || g.placements.ChoosesCards(task)
+	key := kindKey{of, looks}
+	known := g.byKey[key]
+	if known == nil {
+		number, seen := g.looks[looks]
+		if !seen {
+			number = len(g.looks)
+			g.looks[looks] = number
 		}
-		at, g.kinds = len(g.kinds), append(g.kinds, &kind{look: looks, number: number, of: of})
+		known = &kind{look: looks, number: number, of: of}
+		g.byKey[key], g.kinds = known, append(g.kinds, known)
 	}
-	g.kinds[at].tasks = append(g.kinds[at].tasks, task)
+	known.tasks = append(known.tasks, task)
 }
 
 // counts returns the number of pods of each kind, without the subgroups that are left out.
@@ -141,7 +169,12 @@ func (g *gang) suits(task *api.TaskInfo, within []int) map[int]bool {
 	suits := map[int]bool{}
 	if signed, ok := g.sign(task); ok && g.shares {
 		if s := g.rankings.of(signed, len(g.nodes)); !s.exhausted {
+			before := s.Asked()
+			if !g.effort.Spend(1 + costOfAnswer*(len(g.nodes)-before)) {
+				return nil
+			}
 			s.Best(g.changed, len(g.nodes), g.asker(s, task))
+			g.rankings.answers += s.Asked() - before
 			for place, said := range s.Each {
 				if said.Refusal == nil && !said.Later {
 					suits[place] = true
@@ -152,7 +185,7 @@ func (g *gang) suits(task *api.TaskInfo, within []int) map[int]bool {
 	}
 	for _, place := range within {
 		node := g.nodes[place]
-		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(1) && g.filter(task, node) == nil {
+		if task.InitResreq.LessEqual(node.Idle, api.Zero) && g.effort.Spend(costOfAnswer) && g.filter(task, node) == nil {
 			suits[place] = true
 		}
 	}
@@ -195,88 +228,8 @@ func (g *gang) enough(pods []int) bool {
 
 // spend pays for a part of the search.
 func (g *gang) spend(units int) error {
-	if !g.effort.Spend(units) {
+	if units > 0 && !g.effort.Spend(units) {
 		return joint.ErrGivenUp
 	}
 	return nil
-}
-
-// fits reports whether the node at a place has room for these numbers of pods.
-func (g *gang) fits(place int, pods []int) (bool, error) {
-	looks := make([]int, len(g.looks))
-	for i, kind := range g.kinds {
-		looks[kind.number] += pods[i]
-	}
-	key := fmt.Sprint(place, looks)
-	if known, found := g.known[key]; found {
-		return known, nil
-	}
-	group, sum := placement.Group{Node: g.nodes[place]}, api.EmptyResource()
-	for i, kind := range g.kinds {
-		for _, task := range kind.tasks[:pods[i]] {
-			sum.Add(task.InitResreq)
-			group.Tasks = append(group.Tasks, task)
-		}
-	}
-	if !sum.LessEqual(group.Node.Idle, api.Zero) {
-		return false, nil
-	}
-	if err := g.spend(costOfPick); err != nil {
-		return false, err
-	}
-	_, found := g.placements.PickTogether([]placement.Group{group}, g.effort)
-	g.known[key] = found
-	return found, nil
-}
-
-// accepts reports whether nodes can have these numbers of pods at the same time. Subgroups that do not start have none.
-func (g *gang) accepts(places []int, on [][]int) (bool, error) {
-	if err := g.spend(costOfPick); err != nil {
-		return false, err
-	}
-	all := make([]int, len(g.kinds))
-	for _, pods := range on {
-		for i, n := range pods {
-			all[i] += n
-		}
-	}
-	var groups []placement.Group
-	placed, dealt := g.placed(all), make([]int, len(g.kinds))
-	for node, pods := range on {
-		group := placement.Group{Node: g.nodes[places[node]]}
-		for i, n := range pods {
-			if kind := g.kinds[i]; kind.of.starts(placed) {
-				group.Tasks = append(group.Tasks, kind.tasks[dealt[i]:dealt[i]+n]...)
-				dealt[i] += n
-			}
-		}
-		if len(group.Tasks) > 0 {
-			groups = append(groups, group)
-		}
-	}
-	choice, found := g.placements.PickTogether(groups, g.effort)
-	switch {
-	case found:
-		g.groups, g.choice = groups, choice
-		return true, nil
-	case !g.coupled && g.missing == len(g.job.TaskStatusIndex[api.Pending]):
-		return false, joint.ErrGivenUp // the quota refuses all these pods, wherever they go
-	default:
-		return false, nil
-	}
-}
-
-// placesIn returns the places of the nodes of a domain, in order.
-func (g *gang) placesIn(domain hypernodes.Domain) []int {
-	var in []int
-	for name := range domain.Nodes {
-		if place, found := g.places[name]; found {
-			in = append(in, place)
-		}
-	}
-	if domain.Nodes == nil {
-		in = slices.Collect(maps.Values(g.places))
-	}
-	slices.Sort(in)
-	return in
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/joint"
 )
 
+// lookedAtOfUnit is the number of kinds, or HyperNodes, that are looked at for one unit of the search effort.
+const lookedAtOfUnit = 100
+
 // subgroup has pods of a job that are together in one domain. All pods of a job without a policy for subgroups are one.
 type subgroup struct {
 	*api.SubJobInfo
@@ -62,23 +65,30 @@ type spread struct {
 
 // search reports whether it has found nodes and devices in a domain of the job.
 func (g *gang) search(within hypernodes.Domain) bool {
-	found, err := false, g.spend(1+len(g.session.HyperNodes)/costOfPick)
+	found, err := false, g.spend(1+len(g.session.HyperNodes)/lookedAtOfUnit)
 	if err == nil {
-		found, err = g.spreadOver(within).run()
+		s := g.spreadOver(within)
+		g.refused = false
+		found, err = s.run()
+		if coupled := g.coupled; !found && err == nil && g.refused && !coupled { // fewer pods than fit on a node, or others, may be within the quota
+			g.coupled = true
+			found, err = s.run()
+			g.coupled = coupled
+		}
 	}
 	klog.V(3).InfoS("Looked for nodes for all pods of a job together", "job", g.job.UID, "hyperNode", within.Name, "found", found, "err", err)
 	return found
 }
 
 func (g *gang) spreadOver(within hypernodes.Domain) *spread {
-	s, types, domains := &spread{gang: g, within: within}, map[string]int{}, map[string][]hypernodes.Domain{}
+	s, types, domains, all := &spread{gang: g, within: within}, map[string]int{}, map[string][]hypernodes.Domain{}, g.looksOf()
 	for _, of := range g.subgroups {
 		of.domain = hypernodes.Domain{}
 		place := fmt.Sprint(of.GID, " ", of.AllocatedHyperNode, " ", slices.Sorted(maps.Keys(of.TaskStatusIndex[api.Pipelined])))
 		if _, known := domains[place]; !known {
 			domains[place] = hypernodes.Widest(g.session, hypernodes.Within(g.session, g.job, of.SubJobInfo, within))
 		}
-		own, looks := domains[place], g.looksOf(of)
+		own, looks := domains[place], all[of]
 		switch {
 		case len(own) == 0 || len(looks) == 0:
 			continue
@@ -107,13 +117,14 @@ func namesOf(domains []hypernodes.Domain) sets.Set[string] {
 	return names
 }
 
-// looksOf returns the number of pods of each look that a subgroup has.
-func (g *gang) looksOf(of *subgroup) map[int]int {
-	looks := map[int]int{}
+// looksOf returns the number of pods of each look that the subgroups have.
+func (g *gang) looksOf() map[*subgroup]map[int]int {
+	looks := map[*subgroup]map[int]int{}
 	for _, kind := range g.kinds {
-		if kind.of == of {
-			looks[kind.number] += len(kind.tasks)
+		if looks[kind.of] == nil {
+			looks[kind.of] = map[int]int{}
 		}
+		looks[kind.of][kind.number] += len(kind.tasks)
 	}
 	return looks
 }
@@ -121,7 +132,10 @@ func (g *gang) looksOf(of *subgroup) map[int]int {
 // only leaves out all subgroups but these.
 func (s *spread) only(some ...*subgroup) {
 	for _, of := range s.subgroups {
-		of.out = !slices.Contains(some, of)
+		of.out = true
+	}
+	for _, of := range some {
+		of.out = false
 	}
 }
 
@@ -151,7 +165,7 @@ func (s *spread) run() (bool, error) {
 			return s.enough(s.counts())
 		},
 		Accepts: s.acceptsIn,
-		Step:    func() error { return s.spend(1) },
+		Step:    func(steps int) error { return s.spend(steps * (1 + len(s.kinds)/lookedAtOfUnit)) },
 	}
 	return search.Run()
 }
@@ -195,23 +209,4 @@ func (s *spread) overlap() bool {
 		all, sum = all.Union(domain.Nodes), sum+len(domain.Nodes)
 	}
 	return len(all) < sum
-}
-
-// nodesFor reports whether there are nodes in a domain for the subgroups that are not left out, each in its own domain.
-func (g *gang) nodesFor(within hypernodes.Domain, coupled bool, enough func([]int) bool, accepts func(places []int, on [][]int) (bool, error)) (bool, error) {
-	may := func(place int, k *kind) bool {
-		return !k.of.out && k.suits[place] && k.of.domain.Has(g.nodes[place].Name)
-	}
-	places := slices.DeleteFunc(g.placesIn(within), func(place int) bool {
-		return !slices.ContainsFunc(g.kinds, func(k *kind) bool { return may(place, k) })
-	})
-	search := joint.Search{
-		Pods: g.counts(), Nodes: len(places), Coupled: coupled,
-		Suits:   func(node, kind int) bool { return may(places[node], g.kinds[kind]) },
-		Fits:    func(node int, pods []int) (bool, error) { return g.fits(places[node], pods) },
-		Enough:  enough,
-		Accepts: func(on [][]int) (bool, error) { return accepts(places, on) },
-		Step:    func() error { return g.spend(1) },
-	}
-	return search.Run()
 }

@@ -33,11 +33,11 @@ type chosen struct {
 }
 
 // PickTogether picks devices for pods so that all of them can have theirs at the same time, within the quota. If the devices that it has picked on one
-// node leave too little for the next one, it picks others. PreFilter must have run for each pod. The result is nil if there are no such devices. The
-// error is an UnfinishedError, or says why a claim cannot be allocated.
-func (s *Session) PickTogether(groups []Group, effort *dra.Effort) (Choice, error) {
+// node leave too little for the next one, it picks others. PreFilter must have run for each pod. Others is what pods of the queue ask for that need no devices.
+// The result is nil if there are no such devices. The error is an UnfinishedError, or says why a claim cannot be allocated.
+func (s *Session) PickTogether(groups []Group, others ledger.Demand, effort *dra.Effort) (Choice, error) {
 	t := together{session: s, effort: effort, choice: Choice{}}
-	if t.pick(groups, nil) {
+	if t.pick(groups, others) {
 		return t.choice, nil
 	}
 	return nil, t.err

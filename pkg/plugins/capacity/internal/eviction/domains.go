@@ -43,14 +43,18 @@ func (a *preemptor) enter(domain hypernodes.Domain) { a.domain, a.roles = domain
 const leastShare = 100
 
 // inShares tries something with each domain. Domains get shares of what is left of the effort for the job by their sizes, and never too little to place its pods.
-// In thousands of domains, that may not be enough for all of them: each session begins with another one. All of them share what is known about nodes.
+// In thousands of domains, that may not be enough for all of them: each session begins with another one. All of them share what is known about nodes. More effort
+// is granted for pods that get places, so that a large gang that fits nowhere takes no longer than a small one. An answer within a certain time needs no such limit.
 func (a *preemptor) inShares(domains []hypernodes.Domain, try func(i int)) {
 	nodes := 0
 	for i := range domains {
 		nodes += domains[i].Nodes.Len()
 	}
-	all, replays, least := a.effort+effortOfStep*(len(a.job.Tasks)-a.granted), a.replays, leastShare*len(a.job.TaskStatusIndex[api.Pending])
-	a.granted = len(a.job.Tasks)
+	if a.expired != nil {
+		a.effort += effortOfStep * (len(a.job.Tasks) - a.granted)
+		a.granted = len(a.job.Tasks)
+	}
+	all, granted, replays, least := a.effort, a.granted, a.replays, leastShare*len(a.job.TaskStatusIndex[api.Pending])
 	first := int(maphash.String(seed, string(a.Session.UID)) % uint64(max(1, len(domains))))
 	left, others := all, nodes
 	for n := range domains {
@@ -61,7 +65,7 @@ func (a *preemptor) inShares(domains []hypernodes.Domain, try func(i int)) {
 		try(i)
 		left, others = max(0, left-share+a.effort), others-size
 	}
-	a.effort, a.replays = all, replays
+	a.effort, a.replays = all+effortOfStep*(a.granted-granted), replays
 }
 
 // seed is for the hash of a session.

@@ -4,6 +4,7 @@ package eviction
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -34,14 +35,28 @@ func (p *planning) groupsOf(tasks []*api.TaskInfo) []*group {
 	return all
 }
 
+// effortOfGroup is the effort for a group besides its pods, and hyperNodesOfEffort the number of HyperNodes that are looked at for one more.
+const effortOfGroup, hyperNodesOfEffort = 2, 20
+
 // placeGroups places each group as a whole, in the one of its domains in which the victims are the cheapest. Groups share what is left of the effort. It reports
 // whether the job then has its minimum, within its rights.
 func (p *planning) placeGroups(groups []*group) bool {
 	within, left := p.domain, p.effort
+	vain := map[string]int{} // how many pods had places when a group like this one got none
 	for i, g := range groups {
+		alike := fmt.Sprintf("%s %s %d", p.likeness(g), g.AllocatedHyperNode, len(g.Tasks))
+		if steps, tried := vain[alike]; tried && steps == len(p.steps) {
+			continue
+		}
 		share := left / (len(groups) - i)
-		p.effort = share
-		p.placeGroup(g, within)
+		if p.effort = share; p.exhausted() {
+			break
+		}
+		p.spend(effortOfGroup + len(p.Session.HyperNodes)/hyperNodesOfEffort)
+		before := len(p.steps)
+		if p.placeGroup(g, within); len(p.steps) == before {
+			vain[alike] = before
+		}
 		left -= share - p.effort
 	}
 	p.enter(within)
@@ -117,17 +132,28 @@ func (p *planning) placeWhole(g *group) bool {
 
 // likeness is the same for groups of one policy with as many pods of each role, apart from the labels that tell the groups apart.
 func (p *planning) likeness(g *group) string {
+	if p.likenesses[g.UID] == "" {
+		p.likenesses[g.UID] = p.readLikeness(g)
+	}
+	return p.likenesses[g.UID]
+}
+
+func (p *planning) readLikeness(g *group) string {
 	all := []string{string(g.GID)}
 	for _, task := range g.tasks {
 		pod, err := p.Snapshot.PodOf(task)
 		if err != nil {
 			continue
 		}
-		like := api.TaskInfo{UID: task.UID, TaskRole: task.TaskRole, Pod: task.Pod.DeepCopy()}
+		if task.TaskRole != "" {
+			all = append(all, task.TaskRole)
+			continue
+		}
+		like := api.TaskInfo{UID: task.UID, Pod: task.Pod.DeepCopy()}
 		for _, key := range hypernodes.PolicyOf(p.job, g.SubJobInfo).MatchLabelKeys {
 			delete(like.Pod.Labels, key)
 		}
-		all = append(all, p.Solver.roles.of(&like, pod))
+		all = append(all, p.Solver.roles.read(&like, pod))
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")

@@ -17,7 +17,7 @@ const maxOrders = 4
 // placeAll places as many pods as possible. It reports whether the job then has its minimum, within its rights. If not, pods
 // may have taken the only places of other pods that need more: then those other pods go first.
 func (p *planning) placeAll() bool {
-	tasks := p.waiting(MayAsk)
+	tasks := p.tasks
 	if p.job.ContainsNetworkTopologyInSubJob() {
 		return p.placeGroups(p.groupsOf(tasks))
 	}
@@ -28,15 +28,15 @@ func (p *planning) placeAll() bool {
 		}
 		p.discard()
 		p.forgetInadmissible()
-		tasks = append([]*api.TaskInfo{late}, slices.DeleteFunc(tasks, func(task *api.TaskInfo) bool { return task == late })...)
+		tasks = append([]*api.TaskInfo{late}, slices.DeleteFunc(slices.Clone(tasks), func(task *api.TaskInfo) bool { return task == late })...)
 	}
 	return false
 }
 
 // waiting returns the waiting pods that may have places, in the order of the session.
-func (p *planning) waiting(may func(*api.TaskInfo) bool) []*api.TaskInfo {
-	queue := util.NewPriorityQueue(p.Session.TaskOrderFn)
-	for _, task := range p.job.TaskStatusIndex[api.Pending] {
+func (a *preemptor) waiting(may func(*api.TaskInfo) bool) []*api.TaskInfo {
+	queue := util.NewPriorityQueue(a.Session.TaskOrderFn)
+	for _, task := range a.job.TaskStatusIndex[api.Pending] {
 		if may(task) {
 			queue.Push(task)
 		}

@@ -40,6 +40,9 @@ func (s *Solver) Nearest(job *api.JobInfo, expired func() bool) (answers []Neare
 	}
 	tried := map[string]bool{}
 	for _, g := range p.groupsOf(waiting) {
+		if a.unfinished || expired() {
+			return nil
+		}
 		of := slices.DeleteFunc(hypernodes.Within(s.Session, job, g.SubJobInfo, hypernodes.Domain{}), func(d hypernodes.Domain) bool {
 			return !slices.ContainsFunc(domains, func(all hypernodes.Domain) bool { return all.Nodes == nil || all.Nodes.IsSuperset(d.Nodes) })
 		})

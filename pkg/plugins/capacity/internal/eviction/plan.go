@@ -80,6 +80,7 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		s.jobs[rule][job.UID] = a
 	}
 	a.begin()
+	a.tasks = a.waiting(MayAsk)
 	for _, a.whole = range []wholes{noGangs, tightGangs, allGangs} {
 		if a.whole != noGangs && !s.WholeGangs || a.whole == allGangs && !a.elastic {
 			break
@@ -114,10 +115,10 @@ func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 	if p.exhausted() {
 		return false
 	}
-	p.spend(1)
 	if known := p.roles[p.Solver.roles.of(task, pod)]; known != nil && known.none() {
 		return false // PrePredicate may take long, and would change nothing
 	}
+	p.spend(effortOfPod)
 	if err := p.prepare(task); err != nil {
 		klog.V(3).InfoS("Pod cannot ask for room", "pod", klog.KObj(task.Pod), "reason", err.Error())
 		return false

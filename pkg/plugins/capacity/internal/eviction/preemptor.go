@@ -47,6 +47,9 @@ type preemptor struct {
 	replays int
 	// granted is the number of pods with places for which more effort was granted.
 	granted int
+	// tasks are the waiting pods that may have places, in the order of the session. likenesses has what groups are alike in.
+	tasks      []*api.TaskInfo
+	likenesses map[api.SubJobID]string
 	// version counts the changes of the plan. After a change, candidates are asked for again.
 	version int
 	rights  rights
@@ -54,6 +57,9 @@ type preemptor struct {
 	spare   map[api.JobID]*spare
 	spareIn int
 }
+
+// effortOfPod is spent for each pod that asks for a place.
+const effortOfPod = 4
 
 // maxEffort is the effort for one job in a session. effortOfNode is added for each node, effortOfOther for each running pod, and effortOfStep for each
 // pod of the job that gets a place. To look at all nodes for one role of pods takes about two for each node. So pods without a place cannot take long, no matter how many there are. One unit of effort takes some microseconds.
@@ -86,6 +92,7 @@ func (s *Solver) preemptorFor(rule Rule, job *api.JobInfo) *preemptor {
 // begin forgets which nodes suit the pods.
 func (a *preemptor) begin() {
 	a.suitable, a.filters, a.replays = map[string][]*api.NodeInfo{}, a.maxEffort(), maxReplays
+	a.likenesses = map[api.SubJobID]string{}
 }
 
 // exhausted reports whether there is no effort, or no time, to try more.

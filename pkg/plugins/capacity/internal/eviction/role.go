@@ -22,6 +22,8 @@ import (
 
 // roles tell which pods of a job are alike to the scheduler. Their keys have the size of a hash, because users decide how large pods and claims are.
 type roles struct {
+	// known has the keys of pods: each domain asks for them again.
+	known map[*corev1.Pod]string
 	// claims has the keys of claims. Pods share claims, and a claim may be as large as the API server allows.
 	claims map[*resourceapi.ResourceClaim]string
 }
@@ -32,6 +34,19 @@ func (r *roles) of(task *api.TaskInfo, counted *demand.Pod) string {
 	if task.TaskRole != "" {
 		return task.TaskRole
 	}
+	key, known := r.known[task.Pod]
+	if !known {
+		if r.known == nil {
+			r.known = map[*corev1.Pod]string{}
+		}
+		key = r.read(task, counted)
+		r.known[task.Pod] = key
+	}
+	return key
+}
+
+// read is of for a pod without a task that is not remembered.
+func (r *roles) read(task *api.TaskInfo, counted *demand.Pod) string {
 	pod := task.Pod
 	decides := struct {
 		Labels, Annotations map[string]string

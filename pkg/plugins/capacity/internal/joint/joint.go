@@ -31,9 +31,13 @@ type Search struct {
 	Refines bool
 	// Coupled says that nodes depend on one another, so that Accepts may prefer that a node has fewer pods than fit there.
 	Coupled bool
-	// Step is called for each step, so that a search ends although the answers of all nodes are known.
-	Step func() error
+	// Step is called for steps, so that a search ends although the answers of all nodes are known. Steps take longer if there are many kinds, and count as
+	// several then.
+	Step func(steps int) error
 }
+
+// kindsOfStep is the number of kinds that are looked at in about the time of a step.
+const kindsOfStep = 100
 
 // Run reports whether the gang can start. Accepts has got the numbers of pods on each node last. The error is ErrGivenUp.
 func (s *Search) Run() (bool, error) {
@@ -52,10 +56,26 @@ type run struct {
 	placed []int
 	// known has the answers of Fits. inVain has what was placed before a node if the next nodes do not have enough room for the others.
 	known, inVain map[string]bool
+	// looked counts the kinds that were looked at since the last step.
+	looked int
+}
+
+// look counts that all kinds are looked at.
+func (r *run) look() error {
+	r.looked += len(r.Pods)
+	steps := r.looked / kindsOfStep
+	if steps == 0 {
+		return nil
+	}
+	r.looked %= kindsOfStep
+	return r.Step(steps)
 }
 
 // from gives pods to the nodes from a node on. asked reports whether Accepts was asked.
 func (r *run) from(node int) (found, asked bool, err error) {
+	if err := r.look(); err != nil {
+		return false, false, err
+	}
 	if r.Enough(r.placed) {
 		if found, err = r.Accepts(r.on); found || err != nil || !r.Refines {
 			return found, true, err
@@ -75,10 +95,11 @@ func (r *run) from(node int) (found, asked bool, err error) {
 
 // give gives pods of the kinds from a kind on to a node, as many as possible first, and goes on to the next node.
 func (r *run) give(node, kind int) (found, asked bool, err error) {
-	if kind < len(r.Pods) && !r.suits(node, kind) {
-		return r.give(node, kind+1)
+	for kind < len(r.Pods) && !r.suits(node, kind) {
+		r.looked++
+		kind++
 	}
-	if err := r.Step(); err != nil {
+	if err := r.Step(1); err != nil {
 		return false, false, err
 	}
 	if kind == len(r.Pods) {
@@ -130,6 +151,9 @@ func (r *run) fitsMore(node int) (bool, error) {
 func (r *run) suits(node, kind int) bool { return r.Search.Suits == nil || r.Search.Suits(node, kind) }
 
 func (r *run) fits(node int) (bool, error) {
+	if err := r.look(); err != nil {
+		return false, err
+	}
 	key := keyOf(node, r.on[node])
 	if known, found := r.known[key]; found {
 		return known, nil

@@ -82,7 +82,7 @@ func (g *gang) search() *Search {
 }
 
 // forever lets a search go on.
-func forever() error { return nil }
+func forever(int) error { return nil }
 
 // possible tries everything.
 func (g *gang) possible(node int, on [][]int, placed []int) bool {
@@ -190,8 +190,8 @@ func TestASearchEndsAlthoughAllAnswersAreKnown(t *testing.T) {
 		Pods: slices.Repeat([]int{1}, 20), Nodes: 18,
 		Fits:   func(_ int, pods []int) (bool, error) { return sum(pods) <= 1, nil },
 		Enough: func(pods []int) bool { sets++; return sum(pods) == 20 },
-		Step: func() error {
-			if steps++; steps > 10_000 {
+		Step: func(n int) error {
+			if steps += n; steps > 10_000 {
 				return ErrGivenUp
 			}
 			return nil
@@ -207,4 +207,27 @@ func sum(pods []int) (n int) {
 		n += of
 	}
 	return n
+}
+
+// TestAStepIsShortHoweverManyKindsThereAre: each question is about all kinds.
+func TestAStepIsShortHoweverManyKindsThereAre(t *testing.T) {
+	const kinds, most = 5000, 50_000
+	steps, looked := 0, 0
+	s := Search{
+		Pods: slices.Repeat([]int{1}, kinds), Nodes: 3,
+		Fits:   func(_ int, pods []int) (bool, error) { looked += len(pods); return sum(pods) <= kinds/4, nil },
+		Enough: func(pods []int) bool { looked += len(pods); return sum(pods) == kinds },
+		Step: func(n int) error {
+			if steps += n; steps > most {
+				return ErrGivenUp
+			}
+			return nil
+		},
+	}
+	if found, err := s.Run(); found || !errors.Is(err, ErrGivenUp) {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	if looked > most*kindsOfStep {
+		t.Errorf("%d kinds were looked at in %d steps", looked, most)
+	}
 }

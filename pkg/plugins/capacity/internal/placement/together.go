@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 )
 
@@ -17,32 +18,45 @@ type Group struct {
 	Tasks []*api.TaskInfo
 }
 
-// PickTogether picks devices for pods on several nodes that all of them can have at the same time. PrePredicate must have run for each pod. The result is
-// false if there are no such devices, or none are found.
+// PickTogether picks devices for pods on several nodes that all of them can have at the same time, within the quota. PrePredicate must have run for each pod. The
+// result is false if there are no such devices, or none are found.
 func (s *Session) PickTogether(groups []Group, effort *dra.Effort) (devices.Choice, bool) {
 	var asking []devices.Group
+	var queue ledger.QueueID
+	var others ledger.Demand // of pods that need no devices
 	for _, group := range groups {
 		pods := devices.Group{Node: group.Node.Node}
 		for _, task := range group.Tasks {
-			placement := s.on(task, group.Node)
-			if placement == nil || !placement.begun {
-				continue
+			pod, placement := s.Snapshot.Known(task.Pod), s.on(task, group.Node)
+			if placement != nil && placement.begun {
+				if placement.exceeded != nil {
+					return nil, false
+				}
+				if placement.devices != nil {
+					pods.Pods = append(pods.Pods, placement.devices)
+					continue
+				}
+				pod = placement.pod
 			}
-			if placement.exceeded != nil {
-				return nil, false
-			}
-			if placement.devices != nil {
-				pods.Pods = append(pods.Pods, placement.devices)
+			if pod != nil && pod.InLedger {
+				queue, others = pod.Queue, append(others, pod.Checked...)
+				if cards := s.LimitedCardsOn(pod, group.Node.Node); cards != nil {
+					others = append(others, cards)
+				}
 			}
 		}
 		if len(pods.Pods) > 0 {
 			asking = append(asking, pods)
 		}
 	}
-	if len(asking) == 0 {
+	switch {
+	case len(asking) == 0 && len(others) == 0:
 		return nil, true
+	case len(asking) == 0:
+		refused, err := s.Snapshot.Held().Fits(queue, others)
+		return nil, refused == nil && err == nil
 	}
-	choice, err := s.Devices.PickTogether(asking, effort)
+	choice, err := s.Devices.PickTogether(asking, others, effort)
 	return choice, err == nil && choice != nil
 }
 
@@ -79,4 +93,10 @@ func (s *Session) Simple(task *api.TaskInfo) bool {
 // Coupled reports whether the devices that a pod gets on one node may decide what others get on other nodes.
 func (s *Session) Coupled(task *api.TaskInfo) bool {
 	return slices.ContainsFunc(s.existing(task), func(p *Placement) bool { return p.devices != nil && s.Devices.Coupled(p.devices) })
+}
+
+// ChoosesCards reports whether the quota counts cards of a pod that depend on its node.
+func (s *Session) ChoosesCards(task *api.TaskInfo) bool {
+	pod := s.Snapshot.Known(task.Pod)
+	return pod != nil && s.Snapshot.LimitsCards(pod)
 }

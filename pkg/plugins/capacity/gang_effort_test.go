@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+)
+
+// TestAGangOfPodsThatAllDifferAsksFewNodes: one after another, its pods ask few nodes, because the first or the second one gets none. The gang must not
+// ask all nodes about all its pods then.
+func TestAGangOfPodsThatAllDifferAsksFewNodes(t *testing.T) {
+	const nodes, pods, most = 200, 500, 30_000
+	for first, node := range map[string]string{"no node has room for the first pod": "none", "one node has room for either the first or the second pod": "n1"} {
+		t.Run(first, func(t *testing.T) {
+			s := newFixture(slices.Repeat([]int{8}, nodes)...).queue("root", "", nil).queue("q", "root", nil)
+			s.withDevices(nil)
+			var all []*corev1.Pod
+			for p := range pods {
+				cores := p + 1
+				if p < 2 {
+					cores += 7000
+				}
+				all = append(all, newPod(fmt.Sprintf("p-%03d", p), "", corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(fmt.Sprintf("%dm", cores))}))
+			}
+			s.job("gang", "q", inqueue, nil, all...)
+			ssn := s.open(t)
+			var asked atomic.Int64
+			ssn.Tiers = append(ssn.Tiers, conf.Tier{Plugins: []conf.PluginOption{{Name: "sla", EnabledPredicate: ptr.To(true)}}})
+			ssn.AddPredicateFn("sla", func(task *api.TaskInfo, on *api.NodeInfo) error {
+				asked.Add(1)
+				if task.InitResreq.MilliCPU >= 7000 && on.Name != node {
+					return api.NewFitError(task, on, "the pod goes to another node")
+				}
+				return nil
+			})
+			s.Run((&Plugins{cache: s.cache}).Actions()[:1])
+			if asked.Load() < nodes || asked.Load() > most {
+				t.Errorf("nodes were asked %d times, want %d at most", asked.Load(), most)
+			}
+		})
+	}
+}
