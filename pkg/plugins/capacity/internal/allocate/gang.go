@@ -21,8 +21,9 @@ import (
 // costOfPick is what it costs to pick devices for some pods, besides the search for them, in units of the search effort.
 const costOfPick = 20
 
-// costOfAnswer is what it costs to ask a node about a pod, and requestsOfUnit the number of requests that are added up for a unit.
-const costOfAnswer, requestsOfUnit = 2, 32
+// costOfPod is what it costs to find out what a pod asks for, costOfAnswer to ask a node about a pod, and requestsOfUnit the number of requests that are added up for
+// a unit.
+const costOfPod, costOfAnswer, requestsOfUnit = 5, 2, 32
 
 // gang is a job whose pods did not get nodes one after another.
 type gang struct {
@@ -78,7 +79,13 @@ func (a *Action) gangOf(queue *api.QueueInfo, job *api.JobInfo) *gang {
 func (g *gang) begin(subJob *api.SubJobInfo, domains []hypernodes.Domain) bool {
 	for tasks := g.waiting(subJob); !tasks.Empty(); {
 		task := tasks.Pop().(*api.TaskInfo)
-		if alone(&task.Pod.Spec) && g.session.Allocatable(g.queue, task) && g.session.PrePredicateFn(task) == nil {
+		if !alone(&task.Pod.Spec) || !g.session.Allocatable(g.queue, task) {
+			continue
+		}
+		if !g.effort.Spend(costOfPod) {
+			return false
+		}
+		if g.session.PrePredicateFn(task) == nil {
 			g.add(task)
 		}
 	}
