@@ -50,3 +50,20 @@ func TestAGangOfPodsThatAllDifferAsksFewNodes(t *testing.T) {
 		})
 	}
 }
+
+// TestAGangPaysForWhatItsPodsAskFor: one after another, only the first pod that gets no node is read. What jobs may spend in a session limits how many are read
+// together.
+func TestAGangPaysForWhatItsPodsAskFor(t *testing.T) {
+	const pods, atLeast = 400, 5
+	s := newFixture(1, 1).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil)
+	var all []*corev1.Pod
+	for p := range pods {
+		all = append(all, newPod(fmt.Sprintf("p-%03d", p), "", corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(fmt.Sprintf("%dm", 1500+p))}))
+	}
+	s.job("gang", "q", inqueue, nil, all...)
+	s.allocateAlike(t)
+	if _, spent := s.cache.devices.SearchBudget().Used(); spent < pods*atLeast {
+		t.Errorf("%d pods spend %d in all, want %d for each", pods, spent, atLeast)
+	}
+}

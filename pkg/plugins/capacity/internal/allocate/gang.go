@@ -20,8 +20,9 @@ import (
 // costOfPick is what it costs to pick devices for some pods, besides the search for them, in units of the search effort.
 const costOfPick = 20
 
-// costOfAnswer is what it costs to ask a node about a pod, and requestsOfUnit the number of requests that are added up for a unit.
-const costOfAnswer, requestsOfUnit = 2, 32
+// costOfPod is what it costs to find out what a pod asks for, costOfAnswer to ask a node about a pod, and requestsOfUnit the number of requests that are added up for
+// a unit.
+const costOfPod, costOfAnswer, requestsOfUnit = 5, 2, 32
 
 // gang is a job whose pods did not get nodes one after another.
 type gang struct {
@@ -91,11 +92,8 @@ func (g *gang) begin(domains []hypernodes.Domain) bool {
 	for _, id := range slices.Sorted(maps.Keys(g.job.SubJobs)) {
 		of := newSubgroup(g.job.SubJobs[id])
 		g.subgroups = append(g.subgroups, of)
-		for tasks := g.waiting(of.SubJobInfo); !tasks.Empty(); {
-			task := tasks.Pop().(*api.TaskInfo)
-			if alone(&task.Pod.Spec) && g.session.Allocatable(g.queue, task) && g.session.PrePredicateFn(task) == nil {
-				g.add(of, task)
-			}
+		if !g.addAll(of) {
+			return false
 		}
 	}
 	delete(g.Action.failures, g.job.UID) // what failed may have failed because of the pods that had nodes
@@ -128,6 +126,23 @@ func (g *gang) suited(within []int) bool {
 		}
 	}
 	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool { return len(k.suits) == 0 })
+	return true
+}
+
+// addAll adds the waiting pods of a subgroup. It returns false if that takes too long.
+func (g *gang) addAll(of *subgroup) bool {
+	for tasks := g.waiting(of.SubJobInfo); !tasks.Empty(); {
+		task := tasks.Pop().(*api.TaskInfo)
+		if !alone(&task.Pod.Spec) || !g.session.Allocatable(g.queue, task) {
+			continue
+		}
+		if !g.effort.Spend(costOfPod) {
+			return false
+		}
+		if g.session.PrePredicateFn(task) == nil {
+			g.add(of, task)
+		}
+	}
 	return true
 }
 
