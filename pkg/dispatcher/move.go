@@ -69,6 +69,24 @@ func (c *cycle) shrinksFirst(w *framework.Workload) bool {
 	return true
 }
 
+// raisesCopies charges a workload for what its clusters have, even without room, while only its placement waits: they may have got more than it was granted,
+// such as what a claim gives that was replaced in the moment in which it was named. It reports whether it makes such a decision.
+func (c *cycle) raisesCopies(w *framework.Workload) bool {
+	before := w.State.Grant
+	one := needs.OneCopy(c.Dimensions, before)
+	if w.State.Hold.Hides() || len(w.Needs.Copy.Beyond(one, nil)) == 0 {
+		return false
+	}
+	amounts, err := one.Max(w.Needs.Copy).Times(before.Copies)
+	if err != nil {
+		return false // so much is never granted
+	}
+	grant := c.raised(w)
+	grant.Amounts, grant.Copies = needs.ToGrant(c.Dimensions, amounts.Max(needs.FromGrant(c.Dimensions, before.Amounts))), before.Copies
+	c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))
+	return true
+}
+
 // letChooseAgain lets Karmada's scheduler choose clusters for a workload that waits for further ones. The webhook keeps it to those that are granted.
 func (c *cycle) letChooseAgain(w *framework.Workload) {
 	c.grant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, w.State.Hold, c.unraised(w)))

@@ -36,3 +36,6 @@ type Hold struct {
 	// KeepScheduling says that somebody else had suspended scheduling already, so that it stays suspended when the hold ends.
 	KeepScheduling bool `json:"keepScheduling,omitempty"`
 }
+
+// Hides reports whether clusters do not see changes of the workload. The receiver may be nil.
+func (h *Hold) Hides() bool { return h != nil && !h.PlacementOnly }

@@ -29,6 +29,8 @@ const (
 
 	waiting = `{"reason":"Waiting","queue":"research"}`
 	growing = `{"reason":"Growing","queue":"research","dispatching":true}`
+	// placing holds only the placement.
+	placing = `{"reason":"Growing","queue":"research","placementOnly":true}`
 	// growingKept also holds a suspension by others.
 	growingKept = `{"reason":"Growing","queue":"research","dispatching":true,"keepScheduling":true}`
 	returning   = `{"reason":"Returning"}`

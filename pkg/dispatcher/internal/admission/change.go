@@ -175,7 +175,7 @@ func (c *change) given(state *binding.State) (notes []string) {
 	if state.Change != nil {
 		notes = state.Change.Given
 	}
-	if state.Hold != nil && state.Hold.Reason == binding.Growing {
+	if state.Hold.Hides() && state.Hold.Reason == binding.Growing {
 		return notes
 	}
 	return binding.AddGiven(notes, unnoted(c.before, state.Grant))

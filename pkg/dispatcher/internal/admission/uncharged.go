@@ -17,7 +17,7 @@ import (
 // uncharged reports whether clusters may have more of a workload than its grant, because a claim that it names was replaced just when it was named, and no
 // cycle has charged that yet. While the workload is held, nobody can tell any more what clusters have, so that it must be charged before.
 func (w *Workloads) uncharged(ctx context.Context, c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) (bool, error) {
-	if c.isNew || state.Hold != nil || len(unnoted(c.before, state.Grant)) == 0 {
+	if c.isNew || state.Hold.Hides() || len(unnoted(c.before, state.Grant)) == 0 {
 		return false, nil
 	}
 	switch more, err := w.Exceeds(c.before, rb); {

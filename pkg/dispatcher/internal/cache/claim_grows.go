@@ -76,11 +76,11 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 	return grows, more, err
 }
 
-// waitsFor reports whether a workload is held, so that clusters do not see what it names now: it waits until that is there, and until there is room for
-// it. Its grant notes what clusters have, unless its hold says that it was held before the next cycle could note that. Older versions noted nothing.
+// waitsFor reports whether a workload that grows is held, so that clusters do not see what it names now: it waits until that is there, and until there is
+// room for it. Its grant notes what clusters have, unless its hold says that it was held before the next cycle could note that. Older versions noted nothing.
 func waitsFor(rb *workv1alpha2.ResourceBinding) bool {
 	state := binding.Read(rb, nil)
-	return state.Grant != nil && state.Hold != nil && state.Hold.Reason == binding.Growing && !state.Hold.Unnoted && (len(state.Grant.Given) > 0 || state.Grant.Claims == "")
+	return state.Grant != nil && state.Hold.Hides() && state.Hold.Reason == binding.Growing && !state.Hold.Unnoted && (len(state.Grant.Given) > 0 || state.Grant.Claims == "")
 }
 
 // usesClaim reports whether pods of a workload name a given claim or claim template.
