@@ -3,10 +3,8 @@
 package dispatcher
 
 import (
-	"encoding/json"
 	"testing"
 
-	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -148,20 +146,10 @@ func TestWhatClustersHaveIsChargedWhileAPlacementWaits(t *testing.T) {
 		c := f.expect(tc.want)
 		grant := w.State.Grant
 		if len(c.ends) > 0 {
-			grant = patchedGrant(t, c.ends[0].patch)
+			grant = grantIn(t, c.ends[0].patch)
 		}
 		if grant.Copies != tc.copies || coresGranted(grant) != tc.charged || coresGranted(&binding.Grant{Amounts: grant.OneCopy()}) != tc.charged/tc.copies {
 			t.Errorf("%s: the grant is %+v, want %d cores", name, grant, tc.charged)
 		}
 	}
-}
-
-// patchedGrant returns the grant in a patch of a binding.
-func patchedGrant(t *testing.T, patch []byte) *binding.Grant {
-	t.Helper()
-	rb := &workv1alpha2.ResourceBinding{}
-	if err := json.Unmarshal(patch, rb); err != nil {
-		t.Fatal(err)
-	}
-	return binding.Read(rb, nil).Grant
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
@@ -45,12 +46,13 @@ var errTooOld = errors.New("the decision is too old to be written, and is made a
 func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []decision) {
 	group := errgroup.Group{}
 	group.SetLimit(writers)
+	claims := d.cache.StoredClaims()
 	for i := range decisions {
 		if decisions[i].patch == nil {
 			continue
 		}
 		group.Go(func() error {
-			decisions[i].err = d.writeOne(ctx, until, &decisions[i])
+			decisions[i].err = d.writeOne(ctx, until, &decisions[i], claims)
 			d.metrics.Patched(decisions[i].Patch(), decisions[i].err)
 			return nil
 		})
@@ -59,7 +61,7 @@ func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []dec
 }
 
 // writeOne writes a decision. Before a grant ends, it asks the API server, because the cache may not show a new Work.
-func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *decision) error {
+func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *decision, claims *cache.StoredClaims) error {
 	rb := decided.Workload.Binding
 	if decided.frees {
 		ctx, cancel := context.WithDeadline(ctx, until)
@@ -76,8 +78,8 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 			return err
 		}
 	}
-	if decided.counted && !decided.raises && len(decided.Workload.Needs.Given) > 0 {
-		if err := d.knowsClaims(ctx, until, decided.Workload); err != nil {
+	if decided.counted && !decided.raises {
+		if err := knowsClaims(ctx, until, decided.Workload, claims); err != nil {
 			return err
 		}
 	}
@@ -113,11 +115,11 @@ func (d *Dispatcher) knows(ctx context.Context, until time.Time, w *framework.Wo
 
 // knowsClaims returns an error unless the decision was based on the stored claims and claim templates of a workload. Users may replace them until it is
 // granted room.
-func (d *Dispatcher) knowsClaims(ctx context.Context, until time.Time, w *framework.Workload) error {
+func knowsClaims(ctx context.Context, until time.Time, w *framework.Workload, claims *cache.StoredClaims) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	other, err := d.cache.GivesOther(ctx, w.Template, w.Needs.Given)
-	if err == nil && other {
+	differ, err := claims.Differ(ctx, w.Binding.Namespace, w.Needs.Read)
+	if err == nil && differ {
 		err = errLags
 	}
 	return err

@@ -81,10 +81,8 @@ func (s *State) Given() []string {
 
 // GivesOther reports whether a new claim or claim template, given by its ClaimNote, takes the place of one that pods may name, and gives other
 // devices. The answer is yes if it is unknown what the former one gave.
-func (s *State) GivesOther(note string) bool { return GivesOther(s.Given(), note) }
-
-// GivesOther is State.GivesOther for notes.
-func GivesOther(given []string, note string) bool {
+func (s *State) GivesOther(note string) bool {
+	given := s.Given()
 	return !slices.Contains(given, note) && names(given, note[:min(lengthOfName, len(note))])
 }
 
@@ -114,11 +112,6 @@ func (g *Grant) Unnoted(claims []corev1.PodResourceClaim) (notes []string) {
 		}
 	}
 	return notes
-}
-
-// Notes reports whether notes have the name of the claim or claim template that a pod names.
-func Notes(given []string, claim corev1.PodResourceClaim) bool {
-	return len((&Grant{Given: given}).Unnoted([]corev1.PodResourceClaim{claim})) == 0
 }
 
 // names reports whether some note has a name.

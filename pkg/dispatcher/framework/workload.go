@@ -9,6 +9,7 @@ import (
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
@@ -124,6 +125,15 @@ type Spread struct {
 	Granted *binding.Grant
 }
 
+// ClaimRead is a claim or claim template that was counted. What it gives depends on nothing else: its spec never changes.
+type ClaimRead struct {
+	IsTemplate bool
+	Name       string
+	UID        types.UID
+	// Most is the most devices that it gives, if it says so.
+	Most string
+}
+
 // ErrOtherDevices means that a claim or claim template takes the place of another one that pods of a workload may name.
 var ErrOtherDevices = errors.New("pods may name it that were granted other devices")
 
@@ -144,8 +154,9 @@ type Needs struct {
 	Pod ledger.Amounts
 	// Claims identifies the claims and claim templates that the pods name. It is empty if they name none.
 	Claims string
-	// Given are notes of these claims and claim templates: see binding.ClaimNote.
+	// Given are notes of these claims and claim templates: see binding.ClaimNote. Read are those that were counted.
 	Given []string
+	Read  []ClaimRead
 	// Notice is for people: what could not be read exactly, and what is counted instead. It is usually empty.
 	Notice string
 }

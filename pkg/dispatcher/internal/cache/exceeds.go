@@ -95,16 +95,16 @@ func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBin
 
 // ClaimsLag reports whether the needs of a workload rest on other claims or claim templates than are stored.
 func (c *Cache) ClaimsLag(ctx context.Context, template *workload.Template, rb *workv1alpha2.ResourceBinding) (bool, error) {
-	var given []string
+	var read []framework.ClaimRead
 	err := c.request(&c.requests, c.claimReader(), func(r *request) error {
 		needed, _, err := r.count(template, rb)
-		given = needed.Given
+		read = needed.Read
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	return c.GivesOther(ctx, template, given)
+	return c.StoredClaims().Differ(ctx, template.Namespace, read)
 }
 
 // count returns the needs of a workload, and the grant of its binding.

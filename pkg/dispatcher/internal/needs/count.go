@@ -46,7 +46,8 @@ func (c *Counter) count(template *workload.Template, spread framework.Spread) *C
 	if err != nil {
 		w.readOthers()
 	}
-	needs.Claims, needs.Given = w.read.identity(), w.read.given(c.noteOf)
+	needs.Read, needs.Given = w.read.found(), w.read.given(c.noteOf)
+	needs.Claims = identity(template.Namespace, needs.Read)
 	return &Counted{Needs: needs, Err: err, generation: c.generation, claims: w.read}
 }
 
