@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,6 +85,19 @@ func (s *State) Given() []string {
 func (s *State) GivesOther(note string) bool {
 	given := s.Given()
 	return !slices.Contains(given, note) && names(given, note[:min(lengthOfName, len(note))])
+}
+
+// MayGiveOther is GivesOther for a binding. It does not parse the annotations, because each new claim asks for all bindings of its namespace. Users choose
+// other texts in them.
+func MayGiveOther(rb *workv1alpha2.ResourceBinding, note string) bool {
+	has := func(part string) bool {
+		return slices.ContainsFunc([]string{GrantAnnotation, ChangeAnnotation}, func(annotation string) bool {
+			_, notes, _ := strings.Cut(rb.Annotations[annotation], `"given":[`) // in a text, the quotes are escaped
+			notes, _, _ = strings.Cut(notes, "]")
+			return strings.Contains(notes, part)
+		})
+	}
+	return has(anyClaim) || has(note[:min(lengthOfName, len(note))]) && !has(note)
 }
 
 // Replaced reports whether a claim or claim template, given by its ClaimNote, has taken the place of one that gave other devices, as far as it is

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -48,6 +49,17 @@ func TestAGrantNotesTheClaimsThatPodsMayName(t *testing.T) {
 	} {
 		if got := (&State{Grant: &Grant{Given: c.given}}).GivesOther(ClaimNote(c.claim)); got != c.want {
 			t.Errorf("%s: %t", name, got)
+		}
+		for _, group := range []string{"", ClaimNote(c.claim), `"given":["` + ClaimNote(c.claim)} { // users choose it
+			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+				GrantAnnotation: (&Grant{Given: c.given, Group: group}).Annotation(), ChangeAnnotation: (&Change{Replaces: group}).Annotation(),
+			}}}
+			noted := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+				GrantAnnotation: (&Grant{Group: group}).Annotation(), ChangeAnnotation: (&Change{Given: c.given}).Annotation(),
+			}}}
+			if MayGiveOther(rb, ClaimNote(c.claim)) != c.want || MayGiveOther(noted, ClaimNote(c.claim)) != c.want {
+				t.Errorf("%s, in group %s: want %t without parsing", name, group, c.want)
+			}
 		}
 	}
 }

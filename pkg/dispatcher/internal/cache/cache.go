@@ -97,7 +97,7 @@ type starter interface {
 func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	c := &Cache{
 		clients: clients, config: config, readiness: cmp.Or(clients.Informers, readiness.NewInformers(clock.RealClock{})), assumed: newAssumed(), queueSchema: newQueueSchema(),
-		changed: make(chan struct{}, 1), counter: needs.New(), requests: requests{counter: needs.New()}, claimRequests: requests{counter: needs.New()}, known: map[types.UID]*known{},
+		changed: make(chan struct{}, 1), counter: needs.New(), requests: newRequests(), claimRequests: newRequests(), known: map[types.UID]*known{},
 	}
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Kubernetes.Discovery()))
 	core := informers.NewSharedInformerFactoryWithOptions(clients.Kubernetes, 0, informers.WithTransform(withoutManagedFields))

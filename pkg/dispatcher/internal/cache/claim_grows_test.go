@@ -121,6 +121,34 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 	}
 }
 
+// TestAClaimDoesNotReadTheGrantsOfOthers: users create claims at any rate, also in dry runs, beside any number of workloads that have named many.
+func TestAClaimDoesNotReadTheGrantsOfOthers(t *testing.T) {
+	c := newFake(t)
+	c.queues = queuelisters.NewQueueLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil))
+	grant := &binding.Grant{Queue: "team"}
+	for i := range binding.MaxGiven {
+		grant.Given = binding.AddGiven(grant.Given, []string{binding.ClaimNote(template("ns", fmt.Sprint(i), 1))})
+	}
+	const workloads = 10
+	for i := range workloads {
+		rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint(i), Annotations: map[string]string{binding.GrantAnnotation: grant.Annotation()}}}
+		if err := c.bindingInformer.GetStore().Add(rb); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allocated := testing.AllocsPerRun(1, func() {
+		if _, _, err := c.GrowsWith(template("ns", "new", 8), true); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocated > workloads*binding.MaxGiven/10 {
+		t.Errorf("%v allocations, so that the %d notes of each of %d workloads are read", allocated, binding.MaxGiven, workloads)
+	}
+	if _, _, err := c.GrowsWith(template("ns", "7", 8), true); !errors.Is(err, framework.ErrOtherDevices) {
+		t.Errorf("got %v, want %v", err, framework.ErrOtherDevices)
+	}
+}
+
 func devices(count int64) (d resourceapi.DeviceClaim) {
 	d.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{
 		DeviceClassName: "h100", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count,

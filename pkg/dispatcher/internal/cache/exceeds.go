@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -24,15 +23,17 @@ import (
 
 // requests counts for requests to the admission webhook. They come at any time and in any replica.
 type requests struct {
-	mu      sync.Mutex
+	*turns
 	counter *needs.Counter
 }
+
+func newRequests() requests { return requests{newTurns(), needs.New()} }
 
 // Exceeds returns by how much a workload exceeds the grant of its binding, by dimension. The error says why the needs cannot be
 // counted, or that the queue forbids something that the workload asks for.
 func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
-	err = c.request(&c.requests, c.claimReader(), func(r *request) error {
-		more, err = r.exceeds(template, rb)
+	err = c.request(&c.requests, template.Namespace, c.claimReader(), func(r *request) error {
+		more, err = r.exceeds(template, rb, binding.Read(rb, nil).Grant)
 		return err
 	})
 	return more, err
@@ -46,10 +47,14 @@ type request struct {
 	clusters []*clusterv1alpha1.Cluster
 }
 
-// request counts for one request. Others of the same kind wait until it ends.
-func (c *Cache) request(among *requests, claims dra.ClaimReader, count func(*request) error) error {
-	among.mu.Lock()
-	defer among.mu.Unlock()
+// request counts for one request from a namespace.
+func (c *Cache) request(among *requests, namespace string, claims dra.ClaimReader, count func(*request) error) error {
+	defer among.take(namespace)()
+	return c.inTurn(among, claims, count)
+}
+
+// inTurn counts for one request whose turn it is.
+func (c *Cache) inTurn(among *requests, claims dra.ClaimReader, count func(*request) error) error {
 	_, limits, err := c.begin(among.counter, claims)
 	if err != nil {
 		return err
@@ -62,8 +67,8 @@ func (c *Cache) request(among *requests, claims dra.ClaimReader, count func(*req
 }
 
 // exceeds is Exceeds for a part of a request.
-func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) ([]binding.Amount, error) {
-	needed, grant, err := r.count(template, rb)
+func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding, grant *binding.Grant) ([]binding.Amount, error) {
+	needed, err := r.count(template, rb, grant)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +85,9 @@ func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.Resource
 
 // Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
 func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
-	err := c.request(&c.requests, c.claimReader(), func(r *request) error {
-		needed, grant, err := r.count(template, rb)
+	err := c.request(&c.requests, template.Namespace, c.claimReader(), func(r *request) error {
+		grant := binding.Read(rb, nil).Grant
+		needed, err := r.count(template, rb, grant)
 		if err != nil {
 			return err
 		}
@@ -96,8 +102,8 @@ func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBin
 // ClaimsLag reports whether the needs of a workload rest on other claims or claim templates than are stored.
 func (c *Cache) ClaimsLag(ctx context.Context, template *workload.Template, rb *workv1alpha2.ResourceBinding) (bool, error) {
 	var read []framework.ClaimRead
-	err := c.request(&c.requests, c.claimReader(), func(r *request) error {
-		needed, _, err := r.count(template, rb)
+	err := c.request(&c.requests, template.Namespace, c.claimReader(), func(r *request) error {
+		needed, err := r.count(template, rb, binding.Read(rb, nil).Grant)
 		read = needed.Read
 		return err
 	})
@@ -107,12 +113,11 @@ func (c *Cache) ClaimsLag(ctx context.Context, template *workload.Template, rb *
 	return c.StoredClaims().Differ(ctx, template.Namespace, read)
 }
 
-// count returns the needs of a workload, and the grant of its binding.
-func (r *request) count(template *workload.Template, rb *workv1alpha2.ResourceBinding) (framework.Needs, *binding.Grant, error) {
-	grant := binding.Read(rb, nil).Grant
+// count returns the needs of a workload whose binding has a grant.
+func (r *request) count(template *workload.Template, rb *workv1alpha2.ResourceBinding, grant *binding.Grant) (framework.Needs, error) {
 	to := spread.Retained(spread.Of(rb, grant, template, r.clusters), rb, template, r.worksOf(rb), r.clusters)
 	needed := r.counter.Of(template, to, nil)
-	return needed.Needs, grant, needed.Err
+	return needed.Needs, needed.Err
 }
 
 // onTheWay returns the limits of a queue and of all queues above it.
