@@ -183,6 +183,9 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 		b.noteChange(old, rb)
 	}
 	if ends || wants || !same && growth(t, rb, err, b.Exceeds) != "" {
+		if err == nil && b.uncharged(old, rb, t) {
+			return tryAgain(nameOf(rb))
+		}
 		hold(rb, binding.Hold{
 			Reason: binding.Growing, Queue: t.Queue, Ends: ends, PlacementOnly: same, Unnoted: len(unnoted(t, grant)) > 0, KeepScheduling: rb.Spec.SchedulingSuspended(),
 		})

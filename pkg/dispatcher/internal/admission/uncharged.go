@@ -12,6 +12,7 @@ import (
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // uncharged reports whether clusters may have more of a workload than its grant, because a claim that it names was replaced just when it was named, and no
@@ -37,6 +38,22 @@ func (w *Workloads) refuse(ctx context.Context, c *change, rb *workv1alpha2.Reso
 	if uncharged, err := w.uncharged(ctx, c, rb, state); !uncharged || err != nil {
 		return nil, err
 	}
+	return tryAgain(c.name()), nil
+}
+
+// uncharged is Workloads.uncharged for an update of a binding that is to be held although its workload stays the same, for example because of a new
+// placement.
+func (b *Bindings) uncharged(old, rb *workv1alpha2.ResourceBinding, t *workload.Template) bool {
+	state := binding.Read(old, nil)
+	if state.Finished || old.Spec.Resource != rb.Spec.Resource || len(unnoted(t, state.Grant)) == 0 {
+		return false
+	}
+	more, err := b.Exceeds(t, old)
+	return err == nil && len(more) > 0
+}
+
+// tryAgain refuses an update for a few seconds.
+func tryAgain(name string) *ctrladmission.Response {
 	return ptr.To(ctrladmission.Errored(http.StatusConflict,
-		fmt.Errorf("%s names a claim or claim template that was just replaced, and is about to be charged for that: try again in a few seconds", c.name()))), nil
+		fmt.Errorf("%s names a claim or claim template that was just replaced, and is about to be charged for that: try again in a few seconds", name)))
 }
