@@ -91,6 +91,7 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 		return nil
 	case has(rb, binding.HoldAnnotation):
 		keepSuspended(rb)
+		hideChange(old, rb)
 		return refuseNewClusters(old, rb)
 	case rb.DeletionTimestamp != nil:
 		return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -34,6 +35,19 @@ func keepSuspended(rb *workv1alpha2.ResourceBinding) {
 		return
 	}
 	h.KeepScheduling = h.KeepScheduling && rb.Spec.SchedulingSuspended()
+	hold(rb, *h)
+}
+
+// hideChange suspends dispatching, too, if only the placement of a workload is held and the workload changes, whose kind is not read: no webhook has asked
+// whether it grows.
+func hideChange(old, rb *workv1alpha2.ResourceBinding) {
+	equal, h := apiequality.Semantic.DeepEqual, holdOf(rb)
+	was, is := &old.Spec, &rb.Spec
+	if h == nil || !h.PlacementOnly || isKnown(rb) ||
+		was.Replicas == is.Replicas && equal(was.ReplicaRequirements, is.ReplicaRequirements) && equal(was.Components, is.Components) {
+		return
+	}
+	h.PlacementOnly = false
 	hold(rb, *h)
 }
 
