@@ -32,7 +32,7 @@ func (w *Workloads) uncharged(ctx context.Context, c *change, rb *workv1alpha2.R
 
 // refuse refuses an update of a workload with a grant that must not be held either. It returns nil if it does not.
 func (w *Workloads) refuse(ctx context.Context, c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) (*ctrladmission.Response, error) {
-	if why := c.forbidden(rb); why != "" {
+	if why := c.forbidden(rb, state.Hold); why != "" {
 		return ptr.To(ctrladmission.Denied(c.name() + " " + why)), nil
 	}
 	if uncharged, err := w.uncharged(ctx, c, rb, state); !uncharged || err != nil {

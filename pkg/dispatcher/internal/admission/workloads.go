@@ -113,7 +113,7 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 			response = response.WithWarnings(fmt.Sprintf("%s: pods that it had before an earlier change may still end. What runs stays as it is until they have", c.name()))
 		}
 		if why != "" || ends {
-			hold := binding.Hold{Queue: c.after.Queue, Ends: ends}
+			hold := binding.Hold{Queue: c.after.Queue, Ends: ends, Tasks: c.tasksBefore()}
 			patch = binding.PatchHoldGrowth(rb, state.Hold, hold, change)
 		}
 	}
