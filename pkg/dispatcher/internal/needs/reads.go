@@ -125,7 +125,7 @@ func (w *counting) readOthers() {
 	read := map[string]bool{}
 	for i := range w.template.Pods {
 		set := &w.template.Pods[i]
-		if set.Template == nil || set.Count <= 0 && !w.more {
+		if !w.mayExist(set) {
 			continue
 		}
 		for j := range set.Template.Spec.ResourceClaims {
