@@ -3,8 +3,10 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -47,7 +49,7 @@ func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []dec
 	group := errgroup.Group{}
 	group.SetLimit(writers)
 	claims := d.cache.StoredClaims()
-	for i := range decisions {
+	for _, i := range inTurns(decisions) {
 		if decisions[i].patch == nil {
 			continue
 		}
@@ -58,6 +60,19 @@ func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []dec
 		})
 	}
 	_ = group.Wait() // each decision has its own error
+}
+
+// inTurns returns the order in which decisions are written: the first of each namespace, then the second of each, and so on. All of them are right, but those
+// that come last may be too old by then, and a user may have thousands of workloads, or very large ones.
+func inTurns(decisions []decision) []int {
+	order, turns, before := make([]int, len(decisions)), make([]int, len(decisions)), map[string]int{}
+	for i := range decisions {
+		namespace := decisions[i].Workload.Binding.Namespace
+		order[i], turns[i] = i, before[namespace]
+		before[namespace]++
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(turns[a], turns[b]) })
+	return order
 }
 
 // writeOne writes a decision. Before a grant ends, it asks the API server, because the cache may not show a new Work.

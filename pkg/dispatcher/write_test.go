@@ -140,6 +140,19 @@ func TestAConflictIsNotRepeatedUntilTheInformerShowsItsCause(t *testing.T) {
 	}
 }
 
+// TestNamespacesTakeTurnsWithTheirGrants: after a few seconds, the grants that are not written yet are decided anew.
+func TestNamespacesTakeTurnsWithTheirGrants(t *testing.T) {
+	var decisions []decision
+	for _, namespace := range []string{"a", "a", "a", "b", "a", "c", "b"} {
+		one := aDecision()
+		one[0].Workload.Binding.Namespace = namespace
+		decisions = append(decisions, one...)
+	}
+	if got, want := inTurns(decisions), []int{0, 3, 5, 1, 6, 2, 4}; !slices.Equal(got, want) {
+		t.Errorf("written in the order %v, want %v", got, want)
+	}
+}
+
 func TestAnOldDecisionIsNotWritten(t *testing.T) {
 	d, sent := dispatcherWith(t)
 	decisions := aDecision()
