@@ -21,7 +21,7 @@ func moves(w *framework.Workload, leaves int) bool {
 	if len(w.Binding.Spec.Clusters) == 0 || w.State.Deleting {
 		return false
 	}
-	return leaves > 0 || w.State.Grant.Moves && binding.PlacementIsNew(w.Binding)
+	return leaves > 0 || w.State.Grant.Moves && w.PlacementIsNew()
 }
 
 // givesUpMove ends the charge for the next move of a workload that also grows, when its queue has no room for both. It would keep that charge for as

@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
@@ -44,6 +45,9 @@ type Workload struct {
 	TemplateErr error
 	// Err says why the needs of the workload are unknown. It names the object that is missing or wrong.
 	Err error
+
+	// placementIsNew caches the result of PlacementIsNew.
+	placementIsNew *bool
 }
 
 // Name returns namespace/name of the binding, which is unique.
@@ -58,10 +62,18 @@ func (w *Workload) Left() []string {
 // Leaves returns the clusters that the workload leaves: those that it has left, and those that evict it.
 func (w *Workload) Leaves() []string { return append(w.Left(), binding.Evicting(w.Binding)...) }
 
+// PlacementIsNew is binding.PlacementIsNew. Each cycle asks, and users write placements of a hundred kilobytes. It is not safe for concurrent use.
+func (w *Workload) PlacementIsNew() bool {
+	if w.placementIsNew == nil {
+		w.placementIsNew = ptr.To(binding.PlacementIsNew(w.Binding))
+	}
+	return *w.placementIsNew
+}
+
 // MovesAgain reports whether a workload has left the clusters of a former move, and is about to leave its current clusters. It stays charged for a move,
 // so that nobody else gets the room meanwhile.
 func (w *Workload) MovesAgain() bool {
-	return w.State.Grant != nil && w.State.Grant.Moves && !w.State.Deleting && len(w.Leaves()) == 0 && len(w.Binding.Spec.Clusters) > 0 && binding.PlacementIsNew(w.Binding)
+	return w.State.Grant != nil && w.State.Grant.Moves && !w.State.Deleting && len(w.Leaves()) == 0 && len(w.Binding.Spec.Clusters) > 0 && w.PlacementIsNew()
 }
 
 // Waits reports whether the workload waits for a grant. A workload that is held for any reason and has no grant waits, too.
