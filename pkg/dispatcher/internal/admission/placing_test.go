@@ -20,6 +20,7 @@ func TestAKindThatIsNotReadDoesNotGrowWhileItsPlacementWaits(t *testing.T) {
 		{name: "more replicas", old: old, asked: newBinding(flink, granting, on("m1", 2), held(placing), objectAt("2", 4)),
 			want: newBinding(flink, granting, on("m1", 2), objectAt("2", 4), held(growing), dispatching)},
 		{name: "larger ones", old: old, asked: newBinding(flink, granting, on("m1", 2), held(placing), larger), want: newBinding(flink, granting, on("m1", 2), larger, held(growing), dispatching)},
+		{name: "fewer replicas", old: old, asked: newBinding(flink, granting, on("m1", 2), held(placing), objectAt("2", 1)), want: newBinding(flink, granting, on("m1", 2), held(placing), objectAt("2", 1))},
 		{name: "another change", old: old, asked: newBinding(flink, granting, on("m1", 2), held(placing), annotated("a", "b")), want: newBinding(flink, granting, on("m1", 2), held(placing), annotated("a", "b"))},
 		{name: "one that is read, whose growth is held earlier", old: newBinding(granting, on("m1", 2), held(placing)), asked: newBinding(granting, on("m1", 2), held(placing), objectAt("2", 4)),
 			want: newBinding(granting, on("m1", 2), held(placing), objectAt("2", 4))},

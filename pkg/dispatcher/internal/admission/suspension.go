@@ -3,15 +3,16 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // hold suspends a binding and records the hold in its annotation.
@@ -38,17 +39,18 @@ func keepSuspended(rb *workv1alpha2.ResourceBinding) {
 	hold(rb, *h)
 }
 
-// hideChange suspends dispatching, too, if only the placement of a workload is held and the workload changes, whose kind is not read: no webhook has asked
-// whether it grows.
+// hideChange suspends dispatching, too, if only the placement of a workload is held and the workload may need more, whose kind is not read: no webhook has
+// asked whether it grows.
 func hideChange(old, rb *workv1alpha2.ResourceBinding) {
-	equal, h := apiequality.Semantic.DeepEqual, holdOf(rb)
-	was, is := &old.Spec, &rb.Spec
-	if h == nil || !h.PlacementOnly || isKnown(rb) ||
-		was.Replicas == is.Replicas && equal(was.ReplicaRequirements, is.ReplicaRequirements) && equal(was.Components, is.Components) {
+	h := holdOf(rb)
+	if h == nil || !h.PlacementOnly || isKnown(rb) {
 		return
 	}
-	h.PlacementOnly = false
-	hold(rb, *h)
+	c := change{before: cmp.Or(workload.OfBinding(old), workload.WithoutPods(old)), after: workload.OfBinding(rb)}
+	if c.after != nil && !c.needsNoMore() {
+		h.PlacementOnly = false
+		hold(rb, *h)
+	}
 }
 
 // release removes the suspensions of a hold.
