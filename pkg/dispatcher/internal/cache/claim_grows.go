@@ -24,7 +24,7 @@ import (
 // A new object may also take the place of one that is gone and that a workload was granted room with. If the new one gives other devices,
 // the error is framework.ErrOtherDevices: pods of a former template may name it, and so may what clusters have of a workload that is held.
 func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
-	defer c.claimRequests.take(given.GetNamespace())()
+	defer c.ofClaims.take(given.GetNamespace())()
 	bindings, err := c.bindings.ResourceBindings(given.GetNamespace()).List(labels.Everything())
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +68,7 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 	if len(users) == 0 {
 		return nil, nil, nil
 	}
-	err = c.inTurn(&c.claimRequests, with{c.claimReader(), given}, func(r *request) error {
+	err = c.ofClaims.inTurn(with{c.claimReader(), given}, func(r *request) error {
 		for _, u := range users {
 			state := binding.Read(u.binding, c.worksOf(u.binding))
 			if state.Finished || isNew && waitsFor(&state) {

@@ -21,18 +21,20 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// requests counts for requests to the admission webhook. They come at any time and in any replica.
-type requests struct {
+// Webhook counts for requests to an admission webhook. They come at any time and in any replica. Users make any number of requests about workloads, and
+// the few processes of Karmada that write bindings must not wait behind them.
+type Webhook struct {
 	*turns
+	cache   *Cache
 	counter *needs.Counter
 }
 
-func newRequests() requests { return requests{newTurns(), needs.New()} }
+func newWebhook(c *Cache) *Webhook { return &Webhook{newTurns(), c, needs.New()} }
 
 // Exceeds returns by how much a workload exceeds the grant of its binding, by dimension. The error says why the needs cannot be
 // counted, or that the queue forbids something that the workload asks for.
-func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
-	err = c.request(&c.requests, template.Namespace, c.claimReader(), func(r *request) error {
+func (v *Webhook) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
+	err = v.request(template.Namespace, func(r *request) error {
 		more, err = r.exceeds(template, rb, binding.Read(rb, nil).Grant)
 		return err
 	})
@@ -48,22 +50,22 @@ type request struct {
 }
 
 // request counts for one request from a namespace.
-func (c *Cache) request(among *requests, namespace string, claims dra.ClaimReader, count func(*request) error) error {
-	defer among.take(namespace)()
-	return c.inTurn(among, claims, count)
+func (v *Webhook) request(namespace string, count func(*request) error) error {
+	defer v.take(namespace)()
+	return v.inTurn(v.cache.claimReader(), count)
 }
 
 // inTurn counts for one request whose turn it is.
-func (c *Cache) inTurn(among *requests, claims dra.ClaimReader, count func(*request) error) error {
-	_, limits, err := c.begin(among.counter, claims)
+func (v *Webhook) inTurn(claims dra.ClaimReader, count func(*request) error) error {
+	_, limits, err := v.cache.begin(v.counter, claims)
 	if err != nil {
 		return err
 	}
-	clusters, err := c.clusterInformer.Lister().List(labels.Everything())
+	clusters, err := v.cache.clusterInformer.Lister().List(labels.Everything())
 	if err != nil {
 		return err
 	}
-	return count(&request{c, among.counter, limits, clusters})
+	return count(&request{v.cache, v.counter, limits, clusters})
 }
 
 // exceeds is Exceeds for a part of a request.
@@ -84,8 +86,8 @@ func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.Resource
 }
 
 // Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
-func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
-	err := c.request(&c.requests, template.Namespace, c.claimReader(), func(r *request) error {
+func (v *Webhook) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
+	err := v.request(template.Namespace, func(r *request) error {
 		grant := binding.Read(rb, nil).Grant
 		needed, err := r.count(template, rb, grant)
 		if err != nil {
@@ -100,9 +102,9 @@ func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBin
 }
 
 // ClaimsLag reports whether the needs of a workload rest on other claims or claim templates than are stored.
-func (c *Cache) ClaimsLag(ctx context.Context, template *workload.Template, rb *workv1alpha2.ResourceBinding) (bool, error) {
+func (v *Webhook) ClaimsLag(ctx context.Context, template *workload.Template, rb *workv1alpha2.ResourceBinding) (bool, error) {
 	var read []framework.ClaimRead
-	err := c.request(&c.requests, template.Namespace, c.claimReader(), func(r *request) error {
+	err := v.request(template.Namespace, func(r *request) error {
 		needed, err := r.count(template, rb, binding.Read(rb, nil).Grant)
 		read = needed.Read
 		return err
@@ -110,7 +112,7 @@ func (c *Cache) ClaimsLag(ctx context.Context, template *workload.Template, rb *
 	if err != nil {
 		return false, err
 	}
-	return c.StoredClaims().Differ(ctx, template.Namespace, read)
+	return v.cache.StoredClaims().Differ(ctx, template.Namespace, read)
 }
 
 // count returns the needs of a workload whose binding has a grant.

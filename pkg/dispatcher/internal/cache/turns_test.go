@@ -6,6 +6,13 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/client-go/tools/cache"
+
+	queuelisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // TestManyRequestsOfANamespaceKeepNoOtherOneWaiting: each may have to count many workloads, and the API server waits for ten seconds.
@@ -35,4 +42,25 @@ func TestManyRequestsOfANamespaceKeepNoOtherOneWaiting(t *testing.T) {
 			t.Errorf("still noted: %s", fmt.Sprint(turns.of))
 		}
 	})
+}
+
+// TestKarmadaDoesNotWaitBehindUsers: the few processes of Karmada that write bindings serve all namespaces.
+func TestKarmadaDoesNotWaitBehindUsers(t *testing.T) {
+	c := newFake(t)
+	c.queues = queuelisters.NewQueueLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil))
+	defer c.OfWorkloads.take("ns")()
+	defer c.ofClaims.take("ns")()
+	answered := make(chan error)
+	go func() {
+		_, err := c.OfBindings.Exceeds(&workload.Template{Namespace: "ns"}, &workv1alpha2.ResourceBinding{})
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the webhook for bindings waits for requests of users")
+	}
 }
