@@ -101,7 +101,7 @@ func (w *world) admit(user, path, operation string, old, o runtime.Object) ctrla
 			Now: func() time.Time { return w.clock },
 		}).Handle(w.t.Context(), req)
 	}
-	return (&admission.Bindings{User: dispatcherUser, Template: c.Template, Exceeds: c.OfBindings.Exceeds, Spares: c.OfBindings.Spares, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
+	return (&admission.Bindings{User: dispatcherUser, Template: c.Template, Exceeds: c.OfBindings.Exceeds, Spares: c.OfBindings.Spares, Told: c.Told, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
 }
 
 // write stores a binding for a Karmada controller, and reports whether the webhook admitted it.

@@ -56,7 +56,7 @@ func (d *Dispatcher) hold(ctx context.Context, rb *workv1alpha2.ResourceBinding,
 func (d *Dispatcher) Webhooks() map[string]http.Handler {
 	bindings := &admission.Bindings{
 		User: d.user, ManageWorkloadsWithoutQueue: d.config.ManageWorkloadsWithoutQueue,
-		Template: d.cache.Template, Exceeds: d.cache.OfBindings.Exceeds, Spares: d.cache.OfBindings.Spares, Now: time.Now,
+		Template: d.cache.Template, Exceeds: d.cache.OfBindings.Exceeds, Spares: d.cache.OfBindings.Spares, Told: d.cache.Told, Now: time.Now,
 	}
 	workloads := &admission.Workloads{
 		SchedulerNames: d.config.SchedulerNames, Object: d.cache.Object, Binding: d.cache.Binding, Exceeds: d.cache.OfWorkloads.Exceeds, Spares: d.cache.OfWorkloads.Spares,

@@ -43,6 +43,8 @@ type Bindings struct {
 	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
 	// Spares reports whether the grant of a binding exceeds the needs of a workload.
 	Spares func(*workload.Template, *workv1alpha2.ResourceBinding) bool
+	// Told reports whether a cluster has been told to run a workload as it is now.
+	Told func(*workload.Template, *workv1alpha2.ResourceBinding) bool
 }
 
 // Handle answers one request.
@@ -184,7 +186,7 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 		b.noteChange(old, rb)
 	}
 	if ends || wants || !same && growth(t, rb, err, b.Exceeds) != "" {
-		if err == nil && b.uncharged(old, rb, t) {
+		if err == nil && b.uncharged(old, t) {
 			return tryAgain(nameOf(rb))
 		}
 		hold(rb, binding.Hold{

@@ -41,11 +41,11 @@ func (w *Workloads) refuse(ctx context.Context, c *change, rb *workv1alpha2.Reso
 	return tryAgain(c.name()), nil
 }
 
-// uncharged is Workloads.uncharged for an update of a binding that is to be held although its workload stays the same, for example because of a new
-// placement.
-func (b *Bindings) uncharged(old, rb *workv1alpha2.ResourceBinding, t *workload.Template) bool {
+// uncharged is Workloads.uncharged for an update of a binding that is to be held although clusters have been told its workload, for example because
+// of a new placement.
+func (b *Bindings) uncharged(old *workv1alpha2.ResourceBinding, t *workload.Template) bool {
 	state := binding.Read(old, nil)
-	if state.Finished || old.Spec.Resource != rb.Spec.Resource || len(unnoted(t, state.Grant)) == 0 {
+	if state.Finished || len(unnoted(t, state.Grant)) == 0 || !b.Told(t, old) {
 		return false
 	}
 	more, err := b.Exceeds(t, old)

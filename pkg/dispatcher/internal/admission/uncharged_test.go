@@ -25,14 +25,15 @@ func TestAPolicyHoldsNothingThatIsToBeCharged(t *testing.T) {
 	}
 	unchanged := func(*workv1alpha2.ResourceBinding) {}
 	for name, tc := range map[string]struct {
-		pods      int64
-		now, asks option
-		held      bool
+		pods int64
+		told bool
+		now  option
+		held bool
 	}{
-		"clusters have more than was granted": {4, unchanged, toZone2, false},
-		"a cycle has noted it":                {4, noted, toZone2, true},
-		"it fits the grant":                   {2, unchanged, toZone2, true},
-		"clusters have not seen it yet":       {4, unchanged, objectAt("2", 4), true},
+		"clusters have more than was granted": {4, true, unchanged, false},
+		"a cycle has noted it":                {4, true, noted, true},
+		"it fits the grant":                   {2, true, unchanged, true},
+		"clusters have not seen it yet":       {4, false, unchanged, true},
 	} {
 		b := newWebhook()
 		b.Template = func(context.Context, *workv1alpha2.ResourceBinding) (*workload.Template, error) {
@@ -41,7 +42,8 @@ func TestAPolicyHoldsNothingThatIsToBeCharged(t *testing.T) {
 		}
 		old := newBinding(granting, on("m1", 2), changing, tc.now)
 		rb := old.DeepCopy()
-		tc.asks(rb)
+		toZone2(rb)
+		b.Told = func(*workload.Template, *workv1alpha2.ResourceBinding) bool { return tc.told }
 		got, response := ask(t, b, detector, old, rb)
 		if held := got != nil && has(got, binding.HoldAnnotation); held != tc.held || response.Allowed != tc.held {
 			t.Errorf("%s: held %t, message %q", name, held, messageOf(response))
