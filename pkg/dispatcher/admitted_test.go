@@ -72,7 +72,7 @@ func TestWhatIsAdmittedAndNotHeldIsGranted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			more, err := cache.Exceeds(template, before)
+			more, err := cache.OfWorkloads.Exceeds(template, before)
 			if err != nil || len(more) > 0 || before.Annotations[binding.HoldAnnotation] != "" || t.Failed() {
 				break
 			}
@@ -80,7 +80,7 @@ func TestWhatIsAdmittedAndNotHeldIsGranted(t *testing.T) {
 			w.rewrite(asked)
 			w.write(asked.DeepCopy())
 			now := w.binding(web)
-			if more, err = cache.Exceeds(template, now); err != nil || now.Annotations[binding.HoldAnnotation] == "" && len(more) > 0 {
+			if more, err = cache.OfWorkloads.Exceeds(template, now); err != nil || now.Annotations[binding.HoldAnnotation] == "" && len(more) > 0 {
 				t.Errorf("it needs %v more than its grant (%v)\nbefore: %v\nasked:  %v\nstored: %v", more, err, string(must(jsonOf(before))), string(must(jsonOf(asked))), string(must(jsonOf(now))))
 			}
 			w.replicas[0].showAll()

@@ -5,6 +5,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"testing"
@@ -22,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	kubefake "k8s.io/client-go/kubernetes/fake"
-	metadatafake "k8s.io/client-go/metadata/fake"
 	k8stesting "k8s.io/client-go/testing"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	volcanofake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
@@ -128,7 +128,7 @@ func (p *controlPlane) lead(tb testing.TB, arguments string) {
 	}
 	clients := &cache.Clients{
 		Kubernetes: p.kube, Karmada: p.karmada, Volcano: p.volcano, Queues: p.api,
-		Metadata: metadatafake.NewSimpleMetadataClient(runtime.NewScheme()),
+		Metadata: newMetadata(tb, slices.Collect(maps.Values(p.templates))...),
 	}
 	c, err := cache.New(clients, config)
 	if err != nil {

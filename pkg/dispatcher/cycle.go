@@ -215,6 +215,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 			c.tell(report.CannotCount(w))
 		}
 	case c.changes(w):
+	case c.raisesCopies(w):
 	case c.forgetsLeft(w): // it needs less without them
 	case state.Hold.Ends && len(c.leftInReach(w)) > 0:
 	case state.Hold.Ends && (c.evictsTooMuch(w) || c.comesBack(w)):

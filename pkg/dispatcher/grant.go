@@ -173,7 +173,7 @@ func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	if w.State.Change != nil {
 		grant.Grace = max(grant.Grace, w.State.Change.Grace)
 	}
-	if hold := w.State.Hold; hold == nil || hold.PlacementOnly { // clusters do not see the changes of other held workloads
+	if !w.State.Hold.Hides() { // clusters do not see the changes of other held workloads
 		grant.Shape, grant.Given = shapeOf(w), given(w)
 		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, before.Pod), nil)) > 0 {
 			grant.Pod = c.largestPod(w)

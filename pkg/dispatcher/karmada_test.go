@@ -97,11 +97,11 @@ func (w *world) admit(user, path, operation string, old, o runtime.Object) ctrla
 	c := r.dispatcher.cache
 	if path == admission.WorkloadsPath {
 		return (&admission.Workloads{
-			SchedulerNames: w.config.SchedulerNames, Object: c.Object, Binding: c.Binding, Exceeds: c.Exceeds, Spares: c.Spares, ClaimsLag: c.ClaimsLag, Patch: c.Patch,
+			SchedulerNames: w.config.SchedulerNames, Object: c.Object, Binding: c.Binding, Exceeds: c.OfWorkloads.Exceeds, Spares: c.OfWorkloads.Spares, ClaimsLag: c.OfWorkloads.ClaimsLag, Patch: c.Patch,
 			Now: func() time.Time { return w.clock },
 		}).Handle(w.t.Context(), req)
 	}
-	return (&admission.Bindings{User: dispatcherUser, Template: c.Template, Exceeds: c.Exceeds, Spares: c.Spares, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
+	return (&admission.Bindings{User: dispatcherUser, Template: c.Template, Exceeds: c.OfBindings.Exceeds, Spares: c.OfBindings.Spares, Told: c.Told, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
 }
 
 // write stores a binding for a Karmada controller, and reports whether the webhook admitted it.

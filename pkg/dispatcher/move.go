@@ -21,7 +21,7 @@ func moves(w *framework.Workload, leaves int) bool {
 	if len(w.Binding.Spec.Clusters) == 0 || w.State.Deleting {
 		return false
 	}
-	return leaves > 0 || w.State.Grant.Moves && binding.PlacementIsNew(w.Binding)
+	return leaves > 0 || w.State.Grant.Moves && w.PlacementIsNew()
 }
 
 // givesUpMove ends the charge for the next move of a workload that also grows, when its queue has no room for both. It would keep that charge for as
@@ -66,6 +66,24 @@ func (c *cycle) shrinksFirst(w *framework.Workload) bool {
 		}
 		c.grant(report.Decision{Workload: w}, binding.PatchAmounts(w.Binding, c.shrunk(w, grant.Copies, amounts)))
 	}
+	return true
+}
+
+// raisesCopies charges a workload for what its clusters have, even without room, while only its placement waits: they may have got more than it was granted,
+// such as what a claim gives that was replaced in the moment in which it was named. It reports whether it makes such a decision.
+func (c *cycle) raisesCopies(w *framework.Workload) bool {
+	before := w.State.Grant
+	one := needs.OneCopy(c.Dimensions, before)
+	if w.State.Hold.Hides() || len(w.Needs.Copy.Beyond(one, nil)) == 0 {
+		return false
+	}
+	amounts, err := one.Max(w.Needs.Copy).Times(before.Copies)
+	if err != nil {
+		return false // so much is never granted
+	}
+	grant := c.raised(w)
+	grant.Amounts, grant.Copies = needs.ToGrant(c.Dimensions, amounts.Max(needs.FromGrant(c.Dimensions, before.Amounts))), before.Copies
+	c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))
 	return true
 }
 

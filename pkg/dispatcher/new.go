@@ -56,11 +56,11 @@ func (d *Dispatcher) hold(ctx context.Context, rb *workv1alpha2.ResourceBinding,
 func (d *Dispatcher) Webhooks() map[string]http.Handler {
 	bindings := &admission.Bindings{
 		User: d.user, ManageWorkloadsWithoutQueue: d.config.ManageWorkloadsWithoutQueue,
-		Template: d.cache.Template, Exceeds: d.cache.Exceeds, Spares: d.cache.Spares, Now: time.Now,
+		Template: d.cache.Template, Exceeds: d.cache.OfBindings.Exceeds, Spares: d.cache.OfBindings.Spares, Told: d.cache.Told, Now: time.Now,
 	}
 	workloads := &admission.Workloads{
-		SchedulerNames: d.config.SchedulerNames, Object: d.cache.Object, Binding: d.cache.Binding, Exceeds: d.cache.Exceeds, Spares: d.cache.Spares,
-		ClaimsLag: d.cache.ClaimsLag, Patch: d.hold, Now: time.Now,
+		SchedulerNames: d.config.SchedulerNames, Object: d.cache.Object, Binding: d.cache.Binding, Exceeds: d.cache.OfWorkloads.Exceeds, Spares: d.cache.OfWorkloads.Spares,
+		ClaimsLag: d.cache.OfWorkloads.ClaimsLag, Patch: d.hold, Now: time.Now,
 	}
 	return map[string]http.Handler{
 		admission.BindingsPath:  &ctrladmission.Webhook{Handler: bindings},

@@ -170,7 +170,7 @@ func (w *world) settle(r *replica) {
 	}
 	d := (*list)[0]
 	*list = (*list)[1:]
-	d.err = r.dispatcher.writeOne(w.t.Context(), w.deadline(until), d)
+	d.err = r.dispatcher.writeOne(w.t.Context(), w.deadline(until), d, r.dispatcher.cache.StoredClaims())
 	w.allowRaise(d)
 	w.note("%s %s %s: %v", d.Workload.Name(), d.Kind, d.patch, d.err)
 	w.decideGrants(r)

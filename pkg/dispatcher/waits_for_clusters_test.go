@@ -8,7 +8,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // waitsFor is a world in which web runs in m1, and waits for room in other clusters. Other uses the rest of the queue.
@@ -115,6 +118,38 @@ func TestAWorkloadDoesNotComeBackBesideItsOwnPodsThatEnd(t *testing.T) {
 			if runs := w.runs(); runs != 4 {
 				t.Fatalf("looks %v: %d cores run when the former pods have ended: %v", looks, runs, w.binding(web).Annotations)
 			}
+		}
+	}
+}
+
+// TestWhatClustersHaveIsChargedWhileAPlacementWaits: a claim that a workload names may have been replaced in the moment in which it was named.
+func TestWhatClustersHaveIsChargedWhileAPlacementWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		placementOnly bool
+		copies, now   int64
+		want          string
+		charged       int64
+	}{
+		"clusters have more":             {true, 1, 8, "runs GrantExceeded *", 8},
+		"two clusters have more":         {true, 2, 8, "runs GrantExceeded *", 16},
+		"clusters have what was granted": {true, 1, 4, "runs GrowthHeld", 4},
+		"clusters do not see it":         {false, 1, 8, "runs GrowthHeld", 4},
+	} {
+		f := newFixture(t, "")
+		f.queue("team", "root", 8)
+		w := f.running("runs", "team", 4*tc.copies, func(w *framework.Workload) {
+			w.State.Hold = &binding.Hold{Reason: binding.Growing, PlacementOnly: tc.placementOnly}
+			w.State.Grant.Copies, w.State.Grant.Copy = tc.copies, []binding.Amount{{Dimension: cpu, Amount: ledger.Units(4)}}
+			w.Spread.Copies = 4
+			w.Needs = framework.Needs{Minimum: f.cores(tc.now), Copy: f.cores(tc.now), Settled: f.cores(4 * tc.now), Stays: f.cores(4 * tc.now), All: f.cores(4 * tc.now)}
+		})
+		c := f.expect(tc.want)
+		grant := w.State.Grant
+		if len(c.ends) > 0 {
+			grant = grantIn(t, c.ends[0].patch)
+		}
+		if grant.Copies != tc.copies || coresGranted(grant) != tc.charged || coresGranted(&binding.Grant{Amounts: grant.OneCopy()}) != tc.charged/tc.copies {
+			t.Errorf("%s: the grant is %+v, want %d cores", name, grant, tc.charged)
 		}
 	}
 }

@@ -3,8 +3,10 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
@@ -45,12 +48,13 @@ var errTooOld = errors.New("the decision is too old to be written, and is made a
 func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []decision) {
 	group := errgroup.Group{}
 	group.SetLimit(writers)
-	for i := range decisions {
+	claims := d.cache.StoredClaims()
+	for _, i := range inTurns(decisions) {
 		if decisions[i].patch == nil {
 			continue
 		}
 		group.Go(func() error {
-			decisions[i].err = d.writeOne(ctx, until, &decisions[i])
+			decisions[i].err = d.writeOne(ctx, until, &decisions[i], claims)
 			d.metrics.Patched(decisions[i].Patch(), decisions[i].err)
 			return nil
 		})
@@ -58,8 +62,21 @@ func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []dec
 	_ = group.Wait() // each decision has its own error
 }
 
+// inTurns returns the order in which decisions are written: the first of each namespace, then the second of each, and so on. All of them are right, but those
+// that come last may be too old by then, and a user may have thousands of workloads, or very large ones.
+func inTurns(decisions []decision) []int {
+	order, turns, before := make([]int, len(decisions)), make([]int, len(decisions)), map[string]int{}
+	for i := range decisions {
+		namespace := decisions[i].Workload.Binding.Namespace
+		order[i], turns[i] = i, before[namespace]
+		before[namespace]++
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(turns[a], turns[b]) })
+	return order
+}
+
 // writeOne writes a decision. Before a grant ends, it asks the API server, because the cache may not show a new Work.
-func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *decision) error {
+func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *decision, claims *cache.StoredClaims) error {
 	rb := decided.Workload.Binding
 	if decided.frees {
 		ctx, cancel := context.WithDeadline(ctx, until)
@@ -76,8 +93,8 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 			return err
 		}
 	}
-	if decided.counted && !decided.raises && len(decided.Workload.Needs.Given) > 0 {
-		if err := d.knowsClaims(ctx, until, decided.Workload); err != nil {
+	if decided.counted && !decided.raises {
+		if err := knowsClaims(ctx, until, decided.Workload, claims); err != nil {
 			return err
 		}
 	}
@@ -113,11 +130,11 @@ func (d *Dispatcher) knows(ctx context.Context, until time.Time, w *framework.Wo
 
 // knowsClaims returns an error unless the decision was based on the stored claims and claim templates of a workload. Users may replace them until it is
 // granted room.
-func (d *Dispatcher) knowsClaims(ctx context.Context, until time.Time, w *framework.Workload) error {
+func knowsClaims(ctx context.Context, until time.Time, w *framework.Workload, claims *cache.StoredClaims) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	other, err := d.cache.GivesOther(ctx, w.Template, w.Needs.Given)
-	if err == nil && other {
+	differ, err := claims.Differ(ctx, w.Binding.Namespace, w.Needs.Read)
+	if err == nil && differ {
 		err = errLags
 	}
 	return err

@@ -14,15 +14,11 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	karmadafake "github.com/karmada-io/karmada/pkg/generated/clientset/versioned/fake"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubefake "k8s.io/client-go/kubernetes/fake"
-	metadatafake "k8s.io/client-go/metadata/fake"
 	k8stesting "k8s.io/client-go/testing"
-	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	volcanofake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 
@@ -53,7 +49,7 @@ func dispatcherWith(t *testing.T, answers ...error) (*Dispatcher, *atomic.Int64)
 	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train", ResourceVersion: "5"}}
 	clients := &cache.Clients{
 		Kubernetes: kubefake.NewSimpleClientset(), Karmada: api, Volcano: volcanofake.NewSimpleClientset(job),
-		Queues: queuefake.NewSimpleClientset(), Metadata: metadatafake.NewSimpleMetadataClient(runtime.NewScheme()),
+		Queues: queuefake.NewSimpleClientset(), Metadata: newMetadata(t),
 	}
 	c, err := cache.New(clients, &framework.Config{})
 	if err != nil {
@@ -92,36 +88,6 @@ func TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone(t *testing.T) {
 		d.write(t.Context(), time.Now().Add(MaxDecisionAge), decisions)
 		if !errors.Is(decisions[0].err, tc.want) || (tc.want == nil) != (sent.Load() == 1) {
 			t.Errorf("%s: the grant is written with the error %v and %d patches, want %v", name, decisions[0].err, sent.Load(), tc.want)
-		}
-	}
-}
-
-// TestAGrantRestsOnTheClaimsThatAreStored: until it is granted room, the user of a workload may replace a claim template that it names.
-func TestAGrantRestsOnTheClaimsThatAreStored(t *testing.T) {
-	devices := func(count int64) *resourceapi.ResourceClaimTemplate {
-		template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gpus"}}
-		template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "h100", Count: count}}}
-		return template
-	}
-	for name, tc := range map[string]struct {
-		stored *resourceapi.ResourceClaimTemplate
-		want   error
-	}{"the same": {devices(1), nil}, "another one": {devices(8), errLags}, "none": {nil, errLags}} {
-		d, sent := dispatcherWith(t)
-		if tc.stored != nil {
-			if _, err := d.clients.Kubernetes.ResourceV1().ResourceClaimTemplates("ns").Create(t.Context(), tc.stored, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		pods := &corev1.PodTemplateSpec{}
-		pods.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpus")}, {Name: "not counted", ResourceClaimTemplateName: ptr.To("none")}, {Name: "names nothing"}}
-		decisions := aDecision()
-		w := decisions[0].Workload
-		w.Template = &workload.Template{Namespace: "ns", Pods: []workload.PodSet{{Count: 1, Template: pods}}}
-		w.Needs.Given, decisions[0].counted = []string{binding.ClaimNote(devices(1))}, true
-		d.write(t.Context(), time.Now().Add(MaxDecisionAge), decisions)
-		if !errors.Is(decisions[0].err, tc.want) || (tc.want == nil) != (sent.Load() == 1) {
-			t.Errorf("%s is stored: got error %v and %d patches, want %v", name, decisions[0].err, sent.Load(), tc.want)
 		}
 	}
 }
@@ -171,6 +137,19 @@ func TestAConflictIsNotRepeatedUntilTheInformerShowsItsCause(t *testing.T) {
 	case <-d.cache.Changed():
 	default:
 		t.Error("the dispatcher does not know the stored version of the binding")
+	}
+}
+
+// TestNamespacesTakeTurnsWithTheirGrants: after a few seconds, the grants that are not written yet are decided anew.
+func TestNamespacesTakeTurnsWithTheirGrants(t *testing.T) {
+	var decisions []decision
+	for _, namespace := range []string{"a", "a", "a", "b", "a", "c", "b"} {
+		one := aDecision()
+		one[0].Workload.Binding.Namespace = namespace
+		decisions = append(decisions, one...)
+	}
+	if got, want := inTurns(decisions), []int{0, 3, 5, 1, 6, 2, 4}; !slices.Equal(got, want) {
+		t.Errorf("written in the order %v, want %v", got, want)
 	}
 }
 

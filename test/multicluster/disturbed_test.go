@@ -88,17 +88,17 @@ func replaceUnnoticed(ctx context.Context) {
 	DeferCleanup(release)
 	f.Expect(hub.kube.ResourceV1().ResourceClaimTemplates(f.namespace).Delete(ctx, "replaced", metav1.DeleteOptions{})).To(Succeed())
 	f.template(ctx, "replaced", 2)
-	before := p.Counts()[readsTemplate]
+	before := p.Counts()[readsTemplates]
 	f.finish(ctx, "filler")
-	f.Eventually(func() int { return p.Counts()[readsTemplate] }).WithContext(ctx).Should(BeNumerically(">=", before+2), "the dispatcher reads what it is about to grant, and again in the next cycle")
+	f.Eventually(func() int { return p.Counts()[readsTemplates] }).WithContext(ctx).Should(BeNumerically(">=", before+2), "the dispatcher reads what it is about to grant, and again in the next cycle")
 	f.expectNowhere(ctx, volcanoJobs, "waits")
 	release()
 	f.expectEvent(ctx, volcanoJobs.Kind, "waits", "NeverFits", insufficient(team, deviceClass, 2, 2, 1))
 	f.expectNowhere(ctx, volcanoJobs, "waits")
 }
 
-// readsTemplate is how a proxy counts requests for one claim template.
-const readsTemplate = "get resourceclaimtemplates"
+// readsTemplates is how a proxy counts requests for claim templates.
+const readsTemplates = "list resourceclaimtemplates"
 
 // interpose runs the dispatcher behind a proxy until the spec ends.
 func interpose(ctx context.Context, config string) *proxy.Proxy {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,11 +82,22 @@ func (s *State) Given() []string {
 
 // GivesOther reports whether a new claim or claim template, given by its ClaimNote, takes the place of one that pods may name, and gives other
 // devices. The answer is yes if it is unknown what the former one gave.
-func (s *State) GivesOther(note string) bool { return GivesOther(s.Given(), note) }
-
-// GivesOther is State.GivesOther for notes.
-func GivesOther(given []string, note string) bool {
+func (s *State) GivesOther(note string) bool {
+	given := s.Given()
 	return !slices.Contains(given, note) && names(given, note[:min(lengthOfName, len(note))])
+}
+
+// MayGiveOther is GivesOther for a binding. It does not parse the annotations, because each new claim asks for all bindings of its namespace. Users choose
+// other texts in them.
+func MayGiveOther(rb *workv1alpha2.ResourceBinding, note string) bool {
+	has := func(part string) bool {
+		return slices.ContainsFunc([]string{GrantAnnotation, ChangeAnnotation}, func(annotation string) bool {
+			_, notes, _ := strings.Cut(rb.Annotations[annotation], `"given":[`) // in a text, the quotes are escaped
+			notes, _, _ = strings.Cut(notes, "]")
+			return strings.Contains(notes, part)
+		})
+	}
+	return has(anyClaim) || has(note[:min(lengthOfName, len(note))]) && !has(note)
 }
 
 // Replaced reports whether a claim or claim template, given by its ClaimNote, has taken the place of one that gave other devices, as far as it is
@@ -114,11 +126,6 @@ func (g *Grant) Unnoted(claims []corev1.PodResourceClaim) (notes []string) {
 		}
 	}
 	return notes
-}
-
-// Notes reports whether notes have the name of the claim or claim template that a pod names.
-func Notes(given []string, claim corev1.PodResourceClaim) bool {
-	return len((&Grant{Given: given}).Unnoted([]corev1.PodResourceClaim{claim})) == 0
 }
 
 // names reports whether some note has a name.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -48,6 +49,21 @@ func TestAGrantNotesTheClaimsThatPodsMayName(t *testing.T) {
 	} {
 		if got := (&State{Grant: &Grant{Given: c.given}}).GivesOther(ClaimNote(c.claim)); got != c.want {
 			t.Errorf("%s: %t", name, got)
+		}
+		compareWithoutParsing(t, name, c.given, ClaimNote(c.claim), c.want)
+	}
+}
+
+// compareWithoutParsing compares MayGiveOther with GivesOther. Users choose other texts in the annotations, such as the group.
+func compareWithoutParsing(t *testing.T, name string, given []string, note string, want bool) {
+	t.Helper()
+	for _, group := range []string{"", note, `"given":["` + note} {
+		granted := map[string]string{GrantAnnotation: (&Grant{Given: given, Group: group}).Annotation(), ChangeAnnotation: (&Change{Replaces: group}).Annotation()}
+		changing := map[string]string{GrantAnnotation: (&Grant{Group: group}).Annotation(), ChangeAnnotation: (&Change{Given: given}).Annotation()}
+		for _, annotations := range []map[string]string{granted, changing} {
+			if MayGiveOther(&workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}, note) != want {
+				t.Errorf("%s: got %t without parsing %v", name, !want, annotations)
+			}
 		}
 	}
 }

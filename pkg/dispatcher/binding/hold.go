@@ -33,6 +33,11 @@ type Hold struct {
 	PlacementOnly bool `json:"placementOnly,omitempty"`
 	// Unnoted says that clusters may have pods that name a claim or claim template that the grant does not note.
 	Unnoted bool `json:"unnoted,omitempty"`
+	// Tasks identifies the tasks that clusters may have of a Volcano Job that has got further ones since it is held. It is empty otherwise.
+	Tasks string `json:"tasks,omitempty"`
 	// KeepScheduling says that somebody else had suspended scheduling already, so that it stays suspended when the hold ends.
 	KeepScheduling bool `json:"keepScheduling,omitempty"`
 }
+
+// Hides reports whether clusters do not see changes of the workload. The receiver may be nil.
+func (h *Hold) Hides() bool { return h != nil && !h.PlacementOnly }

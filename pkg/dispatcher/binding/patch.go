@@ -86,7 +86,7 @@ func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, growth Hold, 
 	if hold != nil { // clusters have not seen what this update replaces
 		next = *hold
 		next.Dispatching, next.PlacementOnly = hold.Dispatching || !dispatching, false
-		next.KeepScheduling = hold.KeepScheduling && scheduling
+		next.KeepScheduling, next.Tasks = hold.KeepScheduling && scheduling, cmp.Or(hold.Tasks, growth.Tasks)
 	}
 	next.Ends = next.Ends || growth.Ends
 	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))
@@ -98,7 +98,7 @@ func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, growth Hold, 
 // PatchPlacementOnly lets clusters see the workload of a held binding. Only its placement still waits. Each cluster gets at most a number of
 // replicas: Karmada's scheduler, which is suspended, would lower them.
 func PatchPlacementOnly(rb *workv1alpha2.ResourceBinding, hold Hold, most int32) []byte {
-	hold.Dispatching, hold.PlacementOnly = false, true
+	hold.Dispatching, hold.PlacementOnly, hold.Tasks = false, true, ""
 	p := patchOf(rb)
 	p.annotate(HoldAnnotation, ptr.To(hold.Annotation()))
 	p.suspend("dispatching", false)

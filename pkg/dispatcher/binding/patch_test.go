@@ -103,6 +103,14 @@ func TestPatchesChangeNothingElse(t *testing.T) {
 		{name: "growth of a placement", before: []option{granted, hold(Hold{Reason: Growing, Ends: true, Dispatching: true}), scheduling(true), dispatching(true)},
 			patch: on(func(rb *workv1alpha2.ResourceBinding, h *Hold) []byte { return PatchPlacementOnly(rb, *h, 5) }),
 			want:  []option{granted, hold(Hold{Reason: Growing, Ends: true, PlacementOnly: true}), scheduling(true), dispatching(false)}},
+		{name: "growth with tasks", before: []option{granted, hold(Hold{Reason: Growing, Tasks: "before"}), scheduling(true), dispatching(true)},
+			patch: on(func(rb *workv1alpha2.ResourceBinding, h *Hold) []byte {
+				return PatchHoldGrowth(rb, h, Hold{Tasks: "later"}, change)
+			}),
+			want: []option{granted, hold(Hold{Reason: Growing, Tasks: "before"}), scheduling(true), dispatching(true), changing}},
+		{name: "that of their placement", before: []option{granted, hold(Hold{Reason: Growing, Dispatching: true, Tasks: "before"}), scheduling(true), dispatching(true)},
+			patch: on(func(rb *workv1alpha2.ResourceBinding, h *Hold) []byte { return PatchPlacementOnly(rb, *h, 5) }),
+			want:  []option{granted, hold(Hold{Reason: Growing, PlacementOnly: true}), scheduling(true), dispatching(false)}},
 		{name: "growth beside that of a placement", before: []option{granted, hold(Hold{Reason: Growing, PlacementOnly: true}), scheduling(true), dispatching(false)}, patch: grow,
 			want: []option{granted, hold(Hold{Reason: Growing, Dispatching: true}), scheduling(true), dispatching(true), changing}},
 		{name: "growth that is held", before: []option{hold(Hold{Reason: Growing}), scheduling(true), dispatching(true)}, patch: grow, want: []option{hold(Hold{Reason: Growing}), scheduling(true), dispatching(true), changing}},

@@ -149,9 +149,16 @@ func PlacementIsNew(rb *workv1alpha2.ResourceBinding) bool {
 	return noted && rb.Spec.Placement != nil && !PlacementFollowed(rb)
 }
 
-// PlacementFollowed reports whether the scheduler has chosen clusters for the placement of a binding.
+// PlacementFollowed reports whether the scheduler has chosen clusters for the placement of a binding. It reads what the scheduler has noted only if that is
+// not the text that the scheduler would write now, because users write placements of a hundred kilobytes.
 func PlacementFollowed(rb *workv1alpha2.ResourceBinding) bool {
 	text, noted := rb.Annotations[appliedPlacement]
+	if !noted || rb.Spec.Placement == nil {
+		return false
+	}
+	if now, err := json.Marshal(rb.Spec.Placement); err == nil && string(now) == text {
+		return true
+	}
 	followed := policyv1alpha1.Placement{}
-	return noted && json.Unmarshal([]byte(text), &followed) == nil && apiequality.Semantic.DeepEqual(&followed, rb.Spec.Placement)
+	return json.Unmarshal([]byte(text), &followed) == nil && apiequality.Semantic.DeepEqual(&followed, rb.Spec.Placement)
 }

@@ -9,6 +9,8 @@ import (
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
@@ -43,6 +45,9 @@ type Workload struct {
 	TemplateErr error
 	// Err says why the needs of the workload are unknown. It names the object that is missing or wrong.
 	Err error
+
+	// placementIsNew caches the result of PlacementIsNew.
+	placementIsNew *bool
 }
 
 // Name returns namespace/name of the binding, which is unique.
@@ -57,10 +62,18 @@ func (w *Workload) Left() []string {
 // Leaves returns the clusters that the workload leaves: those that it has left, and those that evict it.
 func (w *Workload) Leaves() []string { return append(w.Left(), binding.Evicting(w.Binding)...) }
 
+// PlacementIsNew is binding.PlacementIsNew. Each cycle asks, and users write placements of a hundred kilobytes. It is not safe for concurrent use.
+func (w *Workload) PlacementIsNew() bool {
+	if w.placementIsNew == nil {
+		w.placementIsNew = ptr.To(binding.PlacementIsNew(w.Binding))
+	}
+	return *w.placementIsNew
+}
+
 // MovesAgain reports whether a workload has left the clusters of a former move, and is about to leave its current clusters. It stays charged for a move,
 // so that nobody else gets the room meanwhile.
 func (w *Workload) MovesAgain() bool {
-	return w.State.Grant != nil && w.State.Grant.Moves && !w.State.Deleting && len(w.Leaves()) == 0 && len(w.Binding.Spec.Clusters) > 0 && binding.PlacementIsNew(w.Binding)
+	return w.State.Grant != nil && w.State.Grant.Moves && !w.State.Deleting && len(w.Leaves()) == 0 && len(w.Binding.Spec.Clusters) > 0 && w.PlacementIsNew()
 }
 
 // Waits reports whether the workload waits for a grant. A workload that is held for any reason and has no grant waits, too.
@@ -124,6 +137,15 @@ type Spread struct {
 	Granted *binding.Grant
 }
 
+// ClaimRead is a claim or claim template that was counted. What it gives depends on nothing else: its spec never changes.
+type ClaimRead struct {
+	IsTemplate bool
+	Name       string
+	UID        types.UID
+	// Most is the most devices that it gives, if it says so.
+	Most string
+}
+
 // ErrOtherDevices means that a claim or claim template takes the place of another one that pods of a workload may name.
 var ErrOtherDevices = errors.New("pods may name it that were granted other devices")
 
@@ -144,8 +166,9 @@ type Needs struct {
 	Pod ledger.Amounts
 	// Claims identifies the claims and claim templates that the pods name. It is empty if they name none.
 	Claims string
-	// Given are notes of these claims and claim templates: see binding.ClaimNote.
+	// Given are notes of these claims and claim templates: see binding.ClaimNote. Read are those that were counted.
 	Given []string
+	Read  []ClaimRead
 	// Notice is for people: what could not be read exactly, and what is counted instead. It is usually empty.
 	Notice string
 }

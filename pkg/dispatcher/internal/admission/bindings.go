@@ -43,6 +43,8 @@ type Bindings struct {
 	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
 	// Spares reports whether the grant of a binding exceeds the needs of a workload.
 	Spares func(*workload.Template, *workv1alpha2.ResourceBinding) bool
+	// Told reports whether a cluster has been told to run a workload as it is now.
+	Told func(*workload.Template, *workv1alpha2.ResourceBinding) bool
 }
 
 // Handle answers one request.
@@ -91,6 +93,7 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 		return nil
 	case has(rb, binding.HoldAnnotation):
 		keepSuspended(rb)
+		hideChange(old, rb)
 		return refuseNewClusters(old, rb)
 	case rb.DeletionTimestamp != nil:
 		return nil
@@ -183,6 +186,9 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 		b.noteChange(old, rb)
 	}
 	if ends || wants || !same && growth(t, rb, err, b.Exceeds) != "" {
+		if err == nil && b.uncharged(old, t) {
+			return tryAgain(nameOf(rb))
+		}
 		hold(rb, binding.Hold{
 			Reason: binding.Growing, Queue: t.Queue, Ends: ends, PlacementOnly: same, Unnoted: len(unnoted(t, grant)) > 0, KeepScheduling: rb.Spec.SchedulingSuspended(),
 		})

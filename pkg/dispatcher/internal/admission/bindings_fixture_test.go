@@ -29,6 +29,10 @@ const (
 
 	waiting = `{"reason":"Waiting","queue":"research"}`
 	growing = `{"reason":"Growing","queue":"research","dispatching":true}`
+	// placing holds only the placement.
+	placing = `{"reason":"Growing","queue":"research","placementOnly":true}`
+	// growingTasks also says that clusters have the task worker.
+	growingTasks = `{"reason":"Growing","queue":"research","dispatching":true,"tasks":"892fb3f00c2598ceea720fc08111c95e"}`
 	// growingKept also holds a suspension by others.
 	growingKept = `{"reason":"Growing","queue":"research","dispatching":true,"keepScheduling":true}`
 	returning   = `{"reason":"Returning"}`

@@ -128,19 +128,6 @@ func (c *change) resumes() bool { return c.before.Suspended && !c.after.Suspende
 // restarts reports whether a CronJob may replace its Job at once. The pods of the former Job may still end.
 func (c *change) restarts() bool { return c.before.Starts != c.after.Starts }
 
-// forbidden says why clusters would have pods that nobody can count, "" if they would not.
-func (c *change) forbidden(rb *workv1alpha2.ResourceBinding) string {
-	if c.makesFormerPods(rb) {
-		return "would get pods of a template that it had before: set spec.paused to false, and the partition of a StatefulSet to 0, and let it roll out first"
-	}
-	for _, task := range c.before.Tasks {
-		if !slices.Contains(c.after.Tasks, task) { // Volcano never ends the pods of such a task, and makes those of others beside them
-			return fmt.Sprintf("would keep the pods of task %s beside those of other tasks: leave the task there with 0 replicas, or delete the job and create it again", task)
-		}
-	}
-	return ""
-}
-
 // makesFormerPods reports whether clusters would make additional pods of an unknown former template: more pods of a StatefulSet with a
 // partition, or the first pods of a paused Deployment.
 func (c *change) makesFormerPods(rb *workv1alpha2.ResourceBinding) bool {
@@ -175,7 +162,7 @@ func (c *change) given(state *binding.State) (notes []string) {
 	if state.Change != nil {
 		notes = state.Change.Given
 	}
-	if state.Hold != nil && state.Hold.Reason == binding.Growing {
+	if state.Hold.Hides() && state.Hold.Reason == binding.Growing {
 		return notes
 	}
 	return binding.AddGiven(notes, unnoted(c.before, state.Grant))

@@ -56,6 +56,7 @@ func TestAChangeNotesClaimsThatClustersMayHave(t *testing.T) {
 		"they may have pods that end":               {deployment(0, names("new")), noted, []string{noteOf("new")}},
 		"clusters have none":                        {deployment(2), noted, nil},
 		"it is held, and clusters have not seen it": {deployment(4, names("new")), held(growing), nil},
+		"only its placement is held":                {deployment(2, names("new")), held(placing), []string{noteOf("new")}},
 	} {
 		for grows, replicas := range map[string]int32{"stays": 2, "grows": 5} {
 			plane := controlPlane{binding: newBinding(granting, on("m1", 2), noted, c.now)}
@@ -97,7 +98,7 @@ func TestAChangeThatNamesAReplacedClaimWaits(t *testing.T) {
 		response := w.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 			Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, deployment(2)), Object: raw(t, deployment(2, names)),
 		}})
-		if state := binding.Read(plane.binding, nil); response.Allowed != tc.added || (state.Hold != nil) != tc.held {
+		if state := binding.Read(plane.binding, nil); response.Allowed != tc.added || state.Hold.Hides() != tc.held {
 			t.Errorf("%s: got response %+v and hold %+v", name, response, state.Hold)
 		}
 	}
@@ -120,13 +121,14 @@ func TestWhatIsToBeChargedIsNotHeldBefore(t *testing.T) {
 		"it is as counted":                        {deployment(2, names), false, func(*workv1alpha2.ResourceBinding) {}, true},
 		"it names none":                           {deployment(4), false, func(*workv1alpha2.ResourceBinding) {}, true},
 		"it is held, and clusters do not see one": {deployment(4, names), true, held(growing), true},
+		"only its placement is held":              {deployment(4, names), false, held(placing), false},
 	} {
 		plane := controlPlane{binding: newBinding(granting, on("m1", 2), tc.now)}
 		w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, ClaimsLag: lagging(tc.lags, nil), Patch: plane.Patch, Now: func() time.Time { return noon }}
 		response := w.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 			Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, tc.before), Object: raw(t, deployment(6)),
 		}})
-		if state := binding.Read(plane.binding, nil); response.Allowed != tc.held || (state.Hold != nil) != tc.held {
+		if state := binding.Read(plane.binding, nil); response.Allowed != tc.held || state.Hold.Hides() != tc.held {
 			t.Errorf("%s: got response %+v and hold %+v", name, response, state.Hold)
 		}
 	}

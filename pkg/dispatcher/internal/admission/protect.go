@@ -48,8 +48,8 @@ func restore(old, rb *workv1alpha2.ResourceBinding) (released bool) {
 	return released
 }
 
-// tookOver reports whether a hold differs only because it takes over a suspension that others have ended, or because another object takes the place of
-// the held one. This is the webhook's own answer in an earlier call for the same request: see keepSuspended and replace.
+// tookOver reports whether a hold differs only because it takes over a suspension that others have ended, or because the held one changes or
+// another object takes its place. This is the webhook's own answer in an earlier call for the same request: see keepSuspended, hideChange, and replace.
 func tookOver(old, rb *workv1alpha2.ResourceBinding) bool {
 	was, is := holdOf(old), holdOf(rb)
 	if was == nil || is == nil || !rb.Spec.SchedulingSuspended() {
@@ -58,6 +58,7 @@ func tookOver(old, rb *workv1alpha2.ResourceBinding) bool {
 	with := *was
 	with.KeepScheduling = was.KeepScheduling && is.KeepScheduling
 	with.Dispatching = was.Dispatching || is.Dispatching && was.Reason == binding.Growing && binding.DispatchingSuspended(rb)
+	with.PlacementOnly = was.PlacementOnly && is.PlacementOnly
 	if was.Reason == binding.Growing && getsAnother(old, rb) {
 		with.Ends, with.PlacementOnly = true, false
 	}

@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // hold suspends a binding and records the hold in its annotation.
@@ -35,6 +37,20 @@ func keepSuspended(rb *workv1alpha2.ResourceBinding) {
 	}
 	h.KeepScheduling = h.KeepScheduling && rb.Spec.SchedulingSuspended()
 	hold(rb, *h)
+}
+
+// hideChange suspends dispatching, too, if only the placement of a workload is held and the workload may need more, whose kind is not read: no webhook has
+// asked whether it grows.
+func hideChange(old, rb *workv1alpha2.ResourceBinding) {
+	h := holdOf(rb)
+	if h == nil || !h.PlacementOnly || isKnown(rb) {
+		return
+	}
+	c := change{before: cmp.Or(workload.OfBinding(old), workload.WithoutPods(old)), after: workload.OfBinding(rb)}
+	if c.after != nil && !c.needsNoMore() {
+		h.PlacementOnly = false
+		hold(rb, *h)
+	}
 }
 
 // release removes the suspensions of a hold.

@@ -113,7 +113,7 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 			response = response.WithWarnings(fmt.Sprintf("%s: pods that it had before an earlier change may still end. What runs stays as it is until they have", c.name()))
 		}
 		if why != "" || ends {
-			hold := binding.Hold{Queue: c.after.Queue, Ends: ends}
+			hold := binding.Hold{Queue: c.after.Queue, Ends: ends, Tasks: c.tasksBefore()}
 			patch = binding.PatchHoldGrowth(rb, state.Hold, hold, change)
 		}
 	}
@@ -140,7 +140,7 @@ func (w *Workloads) growth(ctx context.Context, c *change, rb *workv1alpha2.Reso
 // holdFormer keeps an object from clusters that takes the place of one with a grant. Karmada makes Works from the object that has the name, whichever that is,
 // as soon as something of the binding changes, and users can keep it from noticing that the object is another one.
 func (w *Workloads) holdFormer(ctx context.Context, c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) (ctrladmission.Response, error) {
-	if !has(rb, binding.GrantAnnotation) || state.Hold != nil && !state.Hold.PlacementOnly {
+	if !has(rb, binding.GrantAnnotation) || state.Hold.Hides() {
 		return ctrladmission.Allowed(""), nil // no cluster gets anything
 	}
 	hold := binding.Hold{Ends: true}

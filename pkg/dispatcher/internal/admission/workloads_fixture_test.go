@@ -71,6 +71,10 @@ func withPriority(job *batchv1alpha1.Job) {
 
 func renamed(job *batchv1alpha1.Job) { job.Spec.Tasks[0].Name = "other" }
 
+func withTask(job *batchv1alpha1.Job) {
+	job.Spec.Tasks = append(job.Spec.Tasks, batchv1alpha1.TaskSpec{Name: "other", Replicas: 1})
+}
+
 func withoutTasks(job *batchv1alpha1.Job) { job.Spec.Tasks = nil }
 
 func job(replicas int32, options ...func(*batchv1alpha1.Job)) *batchv1alpha1.Job {

@@ -44,6 +44,8 @@ import (
 type Cache struct {
 	// CardQuotaRequired is the argument of the plugin capacity. It must be set before anything is read.
 	CardQuotaRequired bool
+	// OfBindings and OfWorkloads count for the webhooks for bindings and for workloads.
+	OfBindings, OfWorkloads *Webhook
 
 	clients   *Clients
 	config    *framework.Config
@@ -72,10 +74,9 @@ type Cache struct {
 	changes changes
 	// clustersChanged counts changes of clusters.
 	clustersChanged atomic.Int64
-	requests        requests
-	// claimRequests are those about claims and claim templates, each of which counts many workloads.
-	claimRequests requests
-	mapper        meta.RESTMapper
+	// ofClaims counts many workloads for each request.
+	ofClaims *Webhook
+	mapper   meta.RESTMapper
 
 	// The following fields belong to the goroutine that takes snapshots.
 	counter *needs.Counter
@@ -97,8 +98,9 @@ type starter interface {
 func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	c := &Cache{
 		clients: clients, config: config, readiness: cmp.Or(clients.Informers, readiness.NewInformers(clock.RealClock{})), assumed: newAssumed(), queueSchema: newQueueSchema(),
-		changed: make(chan struct{}, 1), counter: needs.New(), requests: requests{counter: needs.New()}, claimRequests: requests{counter: needs.New()}, known: map[types.UID]*known{},
+		changed: make(chan struct{}, 1), counter: needs.New(), known: map[types.UID]*known{},
 	}
+	c.OfBindings, c.OfWorkloads, c.ofClaims = newWebhook(c), newWebhook(c), newWebhook(c)
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Kubernetes.Discovery()))
 	core := informers.NewSharedInformerFactoryWithOptions(clients.Kubernetes, 0, informers.WithTransform(withoutManagedFields))
 	karmada := karmadainformers.NewSharedInformerFactoryWithOptions(clients.Karmada, 0, karmadainformers.WithTransform(withoutManagedFields))

@@ -24,6 +24,7 @@ import (
 // A new object may also take the place of one that is gone and that a workload was granted room with. If the new one gives other devices,
 // the error is framework.ErrOtherDevices: pods of a former template may name it, and so may what clusters have of a workload that is held.
 func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
+	defer c.ofClaims.take(given.GetNamespace())()
 	bindings, err := c.bindings.ResourceBindings(given.GetNamespace()).List(labels.Everything())
 	if err != nil {
 		return nil, nil, err
@@ -33,6 +34,9 @@ func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, 
 	}
 	note := binding.ClaimNote(given)
 	for _, rb := range bindings {
+		if !binding.MayGiveOther(rb, note) {
+			continue
+		}
 		state := binding.Read(rb, c.worksOf(rb))
 		if state.Grant != nil && !state.Deleting && !state.Finished && state.GivesOther(note) {
 			return workload.WithoutPods(rb), nil, framework.ErrOtherDevices
@@ -49,7 +53,7 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 	}
 	var users []user
 	for _, rb := range bindings {
-		if rb.Annotations[binding.GrantAnnotation] == "" || isNew && waitsFor(rb) {
+		if rb.Annotations[binding.GrantAnnotation] == "" {
 			continue
 		}
 		object, _, err := c.objects.shown(&rb.Spec.Resource)
@@ -57,16 +61,20 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 			continue // it is unknown what its pods name
 		}
 		template, err := workload.Of(object, c.config.SchedulerNames)
-		if err == nil && template != nil && usesClaim(template, given) && !binding.Read(rb, c.worksOf(rb)).Finished {
+		if err == nil && template != nil && usesClaim(template, given) {
 			users = append(users, user{rb, template})
 		}
 	}
 	if len(users) == 0 {
 		return nil, nil, nil
 	}
-	err = c.request(&c.claimRequests, with{c.claimReader(), given}, func(r *request) error {
+	err = c.ofClaims.inTurn(with{c.claimReader(), given}, func(r *request) error {
 		for _, u := range users {
-			if more, err = r.exceeds(u.template, u.binding); err != nil || len(more) > 0 {
+			state := binding.Read(u.binding, c.worksOf(u.binding))
+			if state.Finished || isNew && waitsFor(&state) {
+				continue
+			}
+			if more, err = r.exceeds(u.template, u.binding, state.Grant); err != nil || len(more) > 0 {
 				grows = u.template
 				return err
 			}
@@ -76,11 +84,10 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 	return grows, more, err
 }
 
-// waitsFor reports whether a workload is held, so that clusters do not see what it names now: it waits until that is there, and until there is room for
-// it. Its grant notes what clusters have, unless its hold says that it was held before the next cycle could note that. Older versions noted nothing.
-func waitsFor(rb *workv1alpha2.ResourceBinding) bool {
-	state := binding.Read(rb, nil)
-	return state.Grant != nil && state.Hold != nil && state.Hold.Reason == binding.Growing && !state.Hold.Unnoted && (len(state.Grant.Given) > 0 || state.Grant.Claims == "")
+// waitsFor reports whether a workload that grows is held, so that clusters do not see what it names now: it waits until that is there, and until there is
+// room for it. Its grant notes what clusters have, unless its hold says that it was held before the next cycle could note that. Older versions noted nothing.
+func waitsFor(state *binding.State) bool {
+	return state.Grant != nil && state.Hold.Hides() && state.Hold.Reason == binding.Growing && !state.Hold.Unnoted && (len(state.Grant.Given) > 0 || state.Grant.Claims == "")
 }
 
 // usesClaim reports whether pods of a workload name a given claim or claim template.

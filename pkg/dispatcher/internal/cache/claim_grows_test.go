@@ -44,6 +44,10 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 		annotations[binding.HoldAnnotation] = `{"reason":"Growing","queue":"team","unnoted":true}`
 		return annotations
 	}
+	placed := func(annotations map[string]string) map[string]string {
+		annotations[binding.HoldAnnotation] = `{"reason":"Growing","queue":"team","placementOnly":true}`
+		return annotations
+	}
 	changed := func(annotations map[string]string, template string) map[string]string {
 		named := (&binding.Grant{}).Unnoted([]corev1.PodResourceClaim{{ResourceClaimTemplateName: &template}})
 		annotations[binding.ChangeAnnotation] = (&binding.Change{Given: named}).Annotation()
@@ -55,24 +59,25 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 		annotations map[string]string
 		want        string
 	}{
-		"a template of as many devices":         {template("ns", "template", 1), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a template of more":                    {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, "web 7 h100"},
-		"finished: a template of more":          {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a template that nobody names":          {template("ns", "claim", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a template of another namespace":       {template("other", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a template of what waits for a grant":  {template("ns", "template", 8), map[string]string{binding.HoldAnnotation: `{"reason":"Waiting","queue":"team"}`}, ""},
-		"a claim of as many":                    {claim("claim", 2), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a claim of more":                       {claim("claim", 4), map[string]string{binding.GrantAnnotation: grant}, "web 2 h100"},
-		"one of former pods, or of what waits":  {template("ns", "former", 8), noted(template("ns", "former", 1)), "web"},
-		"one that what is held waits for":       {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: grant}), ""},
-		"one that held pods have":               {template("ns", "template", 8), held(noted(template("ns", "template", 1))), "web"},
-		"one that held pods had before a cycle": {template("ns", "template", 8), quickly(noted(template("ns", "former", 1))), "web 7 h100"},
-		"one that a change replaces":            {template("ns", "quick", 1), changed(noted(template("ns", "former", 1)), "quick"), "web"},
-		"one that no change replaces":           {template("ns", "other", 8), changed(noted(template("ns", "former", 1)), "quick"), ""},
-		"one that held pods may have":           {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: before}), "web 7 h100"},
-		"the same one again":                    {template("ns", "former", 1), noted(template("ns", "former", 1)), ""},
-		"others for fewer pods":                 {template("ns", "template", 1), noted(template("ns", "template", 2)), "web"},
-		"a claim that nobody names":             {claim("template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of as many devices":                 {template("ns", "template", 1), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of more":                            {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, "web 7 h100"},
+		"finished: a template of more":                  {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template that nobody names":                  {template("ns", "claim", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of another namespace":               {template("other", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of what waits for a grant":          {template("ns", "template", 8), map[string]string{binding.HoldAnnotation: `{"reason":"Waiting","queue":"team"}`}, ""},
+		"a claim of as many":                            {claim("claim", 2), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a claim of more":                               {claim("claim", 4), map[string]string{binding.GrantAnnotation: grant}, "web 2 h100"},
+		"one of former pods, or of what waits":          {template("ns", "former", 8), noted(template("ns", "former", 1)), "web"},
+		"one that what is held waits for":               {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: grant}), ""},
+		"one that held pods have":                       {template("ns", "template", 8), held(noted(template("ns", "template", 1))), "web"},
+		"one that held pods had before a cycle":         {template("ns", "template", 8), quickly(noted(template("ns", "former", 1))), "web 7 h100"},
+		"one that pods get while their placement waits": {template("ns", "template", 8), placed(noted(template("ns", "former", 1))), "web 7 h100"},
+		"one that a change replaces":                    {template("ns", "quick", 1), changed(noted(template("ns", "former", 1)), "quick"), "web"},
+		"one that no change replaces":                   {template("ns", "other", 8), changed(noted(template("ns", "former", 1)), "quick"), ""},
+		"one that held pods may have":                   {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: before}), "web 7 h100"},
+		"the same one again":                            {template("ns", "former", 1), noted(template("ns", "former", 1)), ""},
+		"others for fewer pods":                         {template("ns", "template", 1), noted(template("ns", "template", 2)), "web"},
+		"a claim that nobody names":                     {claim("template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c1 := newFake(t)
@@ -113,6 +118,34 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 				t.Errorf("got %q, %v, want %q", got, err, c.want)
 			}
 		})
+	}
+}
+
+// TestAClaimDoesNotReadTheGrantsOfOthers: users create claims at any rate, also in dry runs, beside any number of workloads that have named many.
+func TestAClaimDoesNotReadTheGrantsOfOthers(t *testing.T) {
+	c := newFake(t)
+	c.queues = queuelisters.NewQueueLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil))
+	grant := &binding.Grant{Queue: "team"}
+	for i := range binding.MaxGiven {
+		grant.Given = binding.AddGiven(grant.Given, []string{binding.ClaimNote(template("ns", fmt.Sprint(i), 1))})
+	}
+	const workloads = 10
+	for i := range workloads {
+		rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint(i), Annotations: map[string]string{binding.GrantAnnotation: grant.Annotation()}}}
+		if err := c.bindingInformer.GetStore().Add(rb); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allocated := testing.AllocsPerRun(1, func() {
+		if _, _, err := c.GrowsWith(template("ns", "new", 8), true); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocated > workloads*binding.MaxGiven/10 {
+		t.Errorf("%v allocations, so that the %d notes of each of %d workloads are read", allocated, binding.MaxGiven, workloads)
+	}
+	if _, _, err := c.GrowsWith(template("ns", "7", 8), true); !errors.Is(err, framework.ErrOtherDevices) {
+		t.Errorf("got %v, want %v", err, framework.ErrOtherDevices)
 	}
 }
 

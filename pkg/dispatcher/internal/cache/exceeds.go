@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -22,17 +21,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// requests counts for requests to the admission webhook. They come at any time and in any replica.
-type requests struct {
-	mu      sync.Mutex
+// Webhook counts for requests to an admission webhook. They come at any time and in any replica. Users make any number of requests about workloads, and
+// the few processes of Karmada that write bindings must not wait behind them.
+type Webhook struct {
+	*turns
+	cache   *Cache
 	counter *needs.Counter
 }
 
+func newWebhook(c *Cache) *Webhook { return &Webhook{newTurns(), c, needs.New()} }
+
 // Exceeds returns by how much a workload exceeds the grant of its binding, by dimension. The error says why the needs cannot be
 // counted, or that the queue forbids something that the workload asks for.
-func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
-	err = c.request(&c.requests, c.claimReader(), func(r *request) error {
-		more, err = r.exceeds(template, rb)
+func (v *Webhook) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
+	err = v.request(template.Namespace, func(r *request) error {
+		more, err = r.exceeds(template, rb, binding.Read(rb, nil).Grant)
 		return err
 	})
 	return more, err
@@ -46,24 +49,28 @@ type request struct {
 	clusters []*clusterv1alpha1.Cluster
 }
 
-// request counts for one request. Others of the same kind wait until it ends.
-func (c *Cache) request(among *requests, claims dra.ClaimReader, count func(*request) error) error {
-	among.mu.Lock()
-	defer among.mu.Unlock()
-	_, limits, err := c.begin(among.counter, claims)
+// request counts for one request from a namespace.
+func (v *Webhook) request(namespace string, count func(*request) error) error {
+	defer v.take(namespace)()
+	return v.inTurn(v.cache.claimReader(), count)
+}
+
+// inTurn counts for one request whose turn it is.
+func (v *Webhook) inTurn(claims dra.ClaimReader, count func(*request) error) error {
+	_, limits, err := v.cache.begin(v.counter, claims)
 	if err != nil {
 		return err
 	}
-	clusters, err := c.clusterInformer.Lister().List(labels.Everything())
+	clusters, err := v.cache.clusterInformer.Lister().List(labels.Everything())
 	if err != nil {
 		return err
 	}
-	return count(&request{c, among.counter, limits, clusters})
+	return count(&request{v.cache, v.counter, limits, clusters})
 }
 
 // exceeds is Exceeds for a part of a request.
-func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) ([]binding.Amount, error) {
-	needed, grant, err := r.count(template, rb)
+func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding, grant *binding.Grant) ([]binding.Amount, error) {
+	needed, err := r.count(template, rb, grant)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +86,10 @@ func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.Resource
 }
 
 // Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
-func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
-	err := c.request(&c.requests, c.claimReader(), func(r *request) error {
-		needed, grant, err := r.count(template, rb)
+func (v *Webhook) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
+	err := v.request(template.Namespace, func(r *request) error {
+		grant := binding.Read(rb, nil).Grant
+		needed, err := r.count(template, rb, grant)
 		if err != nil {
 			return err
 		}
@@ -94,25 +102,24 @@ func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBin
 }
 
 // ClaimsLag reports whether the needs of a workload rest on other claims or claim templates than are stored.
-func (c *Cache) ClaimsLag(ctx context.Context, template *workload.Template, rb *workv1alpha2.ResourceBinding) (bool, error) {
-	var given []string
-	err := c.request(&c.requests, c.claimReader(), func(r *request) error {
-		needed, _, err := r.count(template, rb)
-		given = needed.Given
+func (v *Webhook) ClaimsLag(ctx context.Context, template *workload.Template, rb *workv1alpha2.ResourceBinding) (bool, error) {
+	var read []framework.ClaimRead
+	err := v.request(template.Namespace, func(r *request) error {
+		needed, err := r.count(template, rb, binding.Read(rb, nil).Grant)
+		read = needed.Read
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	return c.GivesOther(ctx, template, given)
+	return v.cache.StoredClaims().Differ(ctx, template.Namespace, read)
 }
 
-// count returns the needs of a workload, and the grant of its binding.
-func (r *request) count(template *workload.Template, rb *workv1alpha2.ResourceBinding) (framework.Needs, *binding.Grant, error) {
-	grant := binding.Read(rb, nil).Grant
+// count returns the needs of a workload whose binding has a grant.
+func (r *request) count(template *workload.Template, rb *workv1alpha2.ResourceBinding, grant *binding.Grant) (framework.Needs, error) {
 	to := spread.Retained(spread.Of(rb, grant, template, r.clusters), rb, template, r.worksOf(rb), r.clusters)
 	needed := r.counter.Of(template, to, nil)
-	return needed.Needs, grant, needed.Err
+	return needed.Needs, needed.Err
 }
 
 // onTheWay returns the limits of a queue and of all queues above it.

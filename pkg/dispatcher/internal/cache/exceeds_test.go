@@ -78,7 +78,7 @@ func TestAnUpdateDoesNotBringWhatTheQueueLetsNobodyUse(t *testing.T) {
 			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", Annotations: map[string]string{
 				binding.GrantAnnotation: `{"queue":"team","amounts":[{"kind":"Resource","name":"pods","amount":"1"},{"kind":"DeviceCount","name":"h100","amount":"1"}]}`,
 			}}}
-			amounts, err := shown.Exceeds(&workload.Template{Kind: "Job", Namespace: "ns", Name: "w", Pods: []workload.PodSet{{Count: 1, Minimum: 1, Template: pods}}}, rb)
+			amounts, err := shown.OfWorkloads.Exceeds(&workload.Template{Kind: "Job", Namespace: "ns", Name: "w", Pods: []workload.PodSet{{Count: 1, Minimum: 1, Template: pods}}}, rb)
 			if got := errorText(err); len(amounts) > 0 || !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("the workload needs %v more, error %q, want error %q", amounts, got, c.want)
 			}

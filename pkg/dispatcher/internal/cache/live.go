@@ -7,16 +7,13 @@ import (
 	"fmt"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
-	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
@@ -122,40 +119,4 @@ func (c *Cache) Patch(ctx context.Context, rb *workv1alpha2.ResourceBinding, pat
 		c.Wrote(written)
 	}
 	return err
-}
-
-// GivesOther reports whether the API server stores another claim or claim template, or none any more, in the place of one that pods of a workload name and
-// that was counted. Given has notes of those that were counted.
-func (c *Cache) GivesOther(ctx context.Context, template *workload.Template, given []string) (bool, error) {
-	asked := map[string]bool{}
-	for i := range template.Pods {
-		pods := template.Pods[i].Template
-		if pods == nil {
-			continue
-		}
-		for _, claim := range pods.Spec.ResourceClaims {
-			name := ptr.Deref(claim.ResourceClaimName, "") + "/" + ptr.Deref(claim.ResourceClaimTemplateName, "")
-			if asked[name] || name == "/" || !binding.Notes(given, claim) {
-				continue
-			}
-			asked[name] = true
-			switch stored, err := c.claim(ctx, template.Namespace, &claim); {
-			case apierrors.IsNotFound(err):
-				return true, nil
-			case err != nil:
-				return false, err
-			case binding.GivesOther(given, binding.ClaimNote(stored)):
-				return true, nil
-			}
-		}
-	}
-	return false, nil
-}
-
-// claim reads the claim or claim template that a pod names.
-func (c *Cache) claim(ctx context.Context, namespace string, named *corev1.PodResourceClaim) (metav1.Object, error) {
-	if named.ResourceClaimName != nil {
-		return c.clients.Kubernetes.ResourceV1().ResourceClaims(namespace).Get(ctx, *named.ResourceClaimName, metav1.GetOptions{})
-	}
-	return c.clients.Kubernetes.ResourceV1().ResourceClaimTemplates(namespace).Get(ctx, ptr.Deref(named.ResourceClaimTemplateName, ""), metav1.GetOptions{})
 }

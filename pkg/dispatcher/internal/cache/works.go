@@ -5,6 +5,7 @@ package cache
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 var worksResource = workv1alpha1.SchemeGroupVersion.WithResource("works")
@@ -59,6 +62,14 @@ func annotationsOf(work *workv1alpha1.Work) map[string]string {
 		}
 	}
 	return nil
+}
+
+// Told reports whether a Work of a binding has a workload as it is now.
+func (c *Cache) Told(t *workload.Template, rb *workv1alpha2.ResourceBinding) bool {
+	generation := strconv.FormatInt(t.Generation, 10)
+	return slices.ContainsFunc(c.worksOf(rb), func(work *workv1alpha1.Work) bool {
+		return work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] == generation && work.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] == string(t.UID)
+	})
 }
 
 // worksOf returns the Works of a binding, sorted by cluster, nil if there are none.

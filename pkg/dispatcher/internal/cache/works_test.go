@@ -7,7 +7,10 @@ import (
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 func workWith(manifest string) *workv1alpha1.Work {
@@ -42,5 +45,33 @@ func TestOfAWorkItIsKeptWhichWorkloadItIsAbout(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAClusterIsToldAWorkloadAsItIsNow(t *testing.T) {
+	c := newFake(t)
+	work := workWith(`{"kind":"Job","metadata":{"annotations":{"resourcetemplate.karmada.io/generation":"7","resourcetemplate.karmada.io/uid":"u"}}}`)
+	work.Namespace, work.Labels = "karmada-es-m1", map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "id"}
+	told, err := withoutManifests(work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.workInformer.GetIndexer().Add(told); err != nil {
+		t.Fatal(err)
+	}
+	rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Labels: work.Labels}}
+	for name, tc := range map[string]struct {
+		template workload.Template
+		rb       *workv1alpha2.ResourceBinding
+		want     bool
+	}{
+		"it has been told":         {workload.Template{UID: "u", Generation: 7}, rb, true},
+		"a former version":         {workload.Template{UID: "u", Generation: 8}, rb, false},
+		"another one of this name": {workload.Template{UID: "v", Generation: 7}, rb, false},
+		"another binding":          {workload.Template{UID: "u", Generation: 7}, &workv1alpha2.ResourceBinding{}, false},
+	} {
+		if got := c.Told(&tc.template, tc.rb); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

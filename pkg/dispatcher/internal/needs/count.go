@@ -46,7 +46,8 @@ func (c *Counter) count(template *workload.Template, spread framework.Spread) *C
 	if err != nil {
 		w.readOthers()
 	}
-	needs.Claims, needs.Given = w.read.identity(), w.read.given(c.noteOf)
+	needs.Read, needs.Given = w.read.found(), w.read.given(c.noteOf)
+	needs.Claims = identity(template.Namespace, needs.Read)
 	return &Counted{Needs: needs, Err: err, generation: c.generation, claims: w.read}
 }
 
@@ -163,9 +164,14 @@ func (w *counting) add(pod ledger.Amounts, minimum, count int64) error {
 	return nil
 }
 
+// mayExist reports whether there may be pods of a set.
+func (w *counting) mayExist(set *workload.PodSet) bool {
+	return set.Template != nil && (set.Count > 0 || w.more)
+}
+
 // onePod returns the needs of one pod. It adds new claims that the pod names to the sums.
 func (w *counting) onePod(set *workload.PodSet) (ledger.Amounts, error) {
-	if set.Template == nil || set.Count <= 0 && !w.more {
+	if !w.mayExist(set) {
 		return nil, nil
 	}
 	if err := podrequests.CheckPod(&set.Template.Spec); err != nil {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
@@ -46,18 +47,30 @@ func (r *claimsRead) current(reader dra.ClaimReader) bool {
 	return true
 }
 
-// identity identifies the objects, and their annotations with the number of devices. Their specs never change.
-func (r *claimsRead) identity() string {
-	var all []string
+// found returns the objects that exist.
+func (r *claimsRead) found() (all []framework.ClaimRead) {
 	for _, claim := range r.claims {
 		if o := claim.object; o != nil {
-			all = append(all, fmt.Sprintf("claim %s/%s %s %s", o.Namespace, o.Name, o.UID, o.Annotations[MaxDevicesAnnotation]))
+			all = append(all, framework.ClaimRead{Name: o.Name, UID: o.UID, Most: o.Annotations[MaxDevicesAnnotation]})
 		}
 	}
 	for _, template := range r.templates {
 		if o := template.object; o != nil {
-			all = append(all, fmt.Sprintf("template %s/%s %s %s", o.Namespace, o.Name, o.UID, o.Annotations[MaxDevicesAnnotation]))
+			all = append(all, framework.ClaimRead{IsTemplate: true, Name: o.Name, UID: o.UID, Most: o.Annotations[MaxDevicesAnnotation]})
 		}
+	}
+	return all
+}
+
+// identity identifies objects of a namespace.
+func identity(namespace string, found []framework.ClaimRead) string {
+	var all []string
+	for _, o := range found {
+		kind := "claim"
+		if o.IsTemplate {
+			kind = "template"
+		}
+		all = append(all, fmt.Sprintf("%s %s/%s %s %s", kind, namespace, o.Name, o.UID, o.Most))
 	}
 	if len(all) == 0 {
 		return ""
@@ -112,7 +125,7 @@ func (w *counting) readOthers() {
 	read := map[string]bool{}
 	for i := range w.template.Pods {
 		set := &w.template.Pods[i]
-		if set.Template == nil || set.Count <= 0 && !w.more {
+		if !w.mayExist(set) {
 			continue
 		}
 		for j := range set.Template.Spec.ResourceClaims {
