@@ -188,3 +188,20 @@ func whatRuns(out *Outcome) (is outcomeOfGang) {
 func withTopology(configuration string) string {
 	return strings.Replace(configuration, "  - name: binpack\n", "  - name: network-topology-aware\n  - name: binpack\n", 1)
 }
+
+// TestAJobWithGroupsThatTheClusterCannotHoldSaysWhy: no node was asked about its pods, and nobody said why it waits.
+func TestAJobWithGroupsThatTheClusterCannotHoldSaysWhy(t *testing.T) {
+	r := newRacks()
+	r.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: large, uid: large}, spec: {weight: 1, parent: root}}`)
+	r.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: team, uid: gang}, spec: {minMember: 20, queue: large, subGroupPolicy: [{name: half, subGroupSize: 10, minSubGroups: 2, matchLabelKeys: [half]}]}}`)
+	for p := range 20 {
+		r.pod("gang", p, "", aClaim)
+	}
+	out, err := Run(t.Context(), &clusterstate.State{Kubernetes: "v1.34.1", Items: parsed(t, r.String()), Configuration: sample()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Workloads) != 1 || out.Workloads[0].Why == nil {
+		t.Errorf("got %+v", out.Workloads)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
@@ -17,12 +18,15 @@ import (
 )
 
 // Gradients is Volcano's HyperNodeGradientForJobFn: the HyperNodes in which the action allocate tries to place a job, in their order. They are those of the
-// other plugin that has such a function, without those that are too small. To try one takes as long as to place all pods that it can have.
+// other plugin that has such a function, without those that are too small. To try one takes as long as to place all pods that it can have. All nodes together
+// are never too small: if they are not tried, nobody says why the job waits.
 func (s *Session) Gradients(job *api.JobInfo, within *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
 	gradients := hypernodes.GradientsWithout(s.Volcano, s.Owner, job, within)
 	tooSmall := s.tooSmall(job)
 	for i, tier := range gradients {
-		gradients[i] = slices.DeleteFunc(tier, func(h *api.HyperNodeInfo) bool { return tooSmall(len(s.Volcano.RealNodesList[h.Name])) })
+		gradients[i] = slices.DeleteFunc(tier, func(h *api.HyperNodeInfo) bool {
+			return h.Name != framework.ClusterTopHyperNode && tooSmall(len(s.Volcano.RealNodesList[h.Name]))
+		})
 	}
 	return gradients
 }
