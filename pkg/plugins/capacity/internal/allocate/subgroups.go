@@ -100,21 +100,13 @@ func (g *gang) spreadOver(within hypernodes.Domain) *spread {
 		at, found := types[key]
 		if !found {
 			at, types[key] = len(s.types), len(s.types)
-			s.types, s.names, s.domains = append(s.types, nil), append(s.names, namesOf(own)), append(s.domains, own...)
+			s.types, s.names, s.domains = append(s.types, nil), append(s.names, hypernodes.Names(own)), append(s.domains, own...)
 		}
 		s.types[at] = append(s.types[at], of)
 	}
 	slices.SortFunc(s.domains, hypernodes.Compare)
 	s.domains = slices.CompactFunc(s.domains, func(a, b hypernodes.Domain) bool { return a.Name == b.Name })
 	return s
-}
-
-func namesOf(domains []hypernodes.Domain) sets.Set[string] {
-	names := sets.New[string]()
-	for _, domain := range domains {
-		names.Insert(domain.Name)
-	}
-	return names
 }
 
 // looksOf returns the number of pods of each look that the subgroups have.
@@ -152,6 +144,7 @@ func (s *spread) run() (bool, error) {
 		s.only(s.free...)
 		return s.nodesFor(s.within, s.coupled, s.enough, s.accepts)
 	}
+	s.only(s.subgroups...) // an earlier search has left out some, and elastic counts all
 	pods := make([]int, len(s.types))
 	for t := range s.types {
 		pods[t] = len(s.types[t])

@@ -92,12 +92,18 @@ func Compare(a, b Domain) int {
 	return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.Name, b.Name))
 }
 
-// Widest returns those of some domains that are no part of others.
-func Widest(session *framework.Session, domains []Domain) []Domain {
+// Names returns the names of domains.
+func Names(domains []Domain) sets.Set[string] {
 	names := sets.New[string]()
 	for _, domain := range domains {
 		names.Insert(domain.Name)
 	}
+	return names
+}
+
+// Widest returns those of some domains that are no part of others.
+func Widest(session *framework.Session, domains []Domain) []Domain {
+	names := Names(domains)
 	return slices.DeleteFunc(slices.Clone(domains), func(d Domain) bool {
 		hyperNode := session.HyperNodes[d.Name]
 		return hyperNode != nil && names.Has(hyperNode.Parent)

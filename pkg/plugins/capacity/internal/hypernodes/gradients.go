@@ -18,10 +18,9 @@ func GradientsWithout(session *framework.Session, plugin string, job *api.JobInf
 // tiersOf returns the HyperNodes within another one in which a group may be, by tier. Volcano leaves out those without room for all pods of the group,
 // although it may need fewer.
 func tiersOf(session *framework.Session, group *api.SubJobInfo, within *api.HyperNodeInfo) (tiers [][]*api.HyperNodeInfo) {
-	last := -1
 	for _, domain := range Within(session, session.Jobs[group.Job], group, Domain{Name: within.Name, Nodes: session.RealNodesSet[within.Name], tier: within.Tier()}) {
-		if domain.tier != last || tiers == nil {
-			tiers, last = append(tiers, nil), domain.tier
+		if len(tiers) == 0 || tiers[len(tiers)-1][0].Tier() != domain.tier {
+			tiers = append(tiers, nil)
 		}
 		tiers[len(tiers)-1] = append(tiers[len(tiers)-1], session.HyperNodes[domain.Name])
 	}
