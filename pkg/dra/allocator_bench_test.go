@@ -70,3 +70,34 @@ func BenchmarkPickManyAlternatives(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkUnitOfEffort shows the time of a unit, in searches that try other devices up to five times.
+func BenchmarkUnitOfEffort(b *testing.B) {
+	for _, devices := range []int{8, 64, 512} {
+		for _, refusals := range []int{0, 5} {
+			b.Run(fmt.Sprintf("devices=%d/refusals=%d", devices, refusals), func(b *testing.B) {
+				allocator, catalog := sizes(strings.Repeat("80 70 60 50 ", devices/4)).allocator(nil)
+				claims, units := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 4))}, 0
+				for b.Loop() {
+					effort := alone().Node()
+					if results, err := allocator.Pick(b.Context(), onNode("n1"), claims, refusing(catalog, refusals), effort); results == nil || err != nil {
+						b.Fatal(results, err)
+					}
+					units += effort.Used()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(units), "ns/unit")
+			})
+		}
+	}
+}
+
+// refusing returns a quota that refuses this many results, and accepts the next one.
+func refusing(catalog *Catalog, refusals int) Quota {
+	quota := (&room{catalog: catalog}).quota()
+	quota.Possible = func([]Slots) bool { return true }
+	quota.Accepts = func([]resourceapi.AllocationResult) bool {
+		refusals--
+		return refusals < 0
+	}
+	return quota
+}

@@ -8,10 +8,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra/turns"
 )
 
-// The cost of long searches for devices. One unit is about two microseconds, see steps. It is up to ten in a search for other devices, which evaluates selectors
-// most of the time.
+// The cost of long searches for devices. One unit is about two microseconds, see steps.
 const (
-	// BudgetOfSession is what the long searches of one session may spend together, some 0.3 to 1.5 seconds.
+	// BudgetOfSession is what the long searches of one session may spend together, some 0.3 seconds.
 	BudgetOfSession = 150_000
 	// BudgetOfAnswers is the same for the answers to all questions of people in one session.
 	BudgetOfAnswers = 30_000

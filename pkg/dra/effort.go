@@ -12,16 +12,18 @@ import (
 const (
 	// effortOfNode is granted for each search on a node, and effortOfDevice for each device there. They cover several questions of a pod
 	// with a few requests. A pod with a search of ordinary length therefore never waits for long searches of other pods.
-	effortOfNode, effortOfDevice = 128, 2
+	effortOfNode, effortOfDevice = 256, 8
+	// effortOfEvaluation is the cost to evaluate a selector of ordinary length for a device.
+	effortOfEvaluation = 3
 	// portion is the amount drawn from the budget at a time.
 	portion = 256
 )
 
 // effortOf returns the cost of a question about claims, without the steps of the search. Kubernetes' algorithm looks at every alternative
-// of every request before it picks anything, and evaluates selectors once per device.
+// of every request before it picks anything. It sorts all devices into pools, and evaluates selectors once per device.
 func effortOf(claims []*resourceapi.ResourceClaim, devices int) int {
 	size := sizeOf(claims)
-	return 10 + size + size*size/500 + max(0, lengthOf(claims)-ordinaryLength)/lengthOfUnit*devices
+	return 20 + size + size*size/500 + devices/4 + max(0, lengthOf(claims)-ordinaryLength)/lengthOfUnit*devices
 }
 
 // NodeEffort bounds the work of one search on one node. It has its own grant, so concurrent long searches on other nodes take nothing from

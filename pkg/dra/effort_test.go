@@ -203,6 +203,21 @@ func TestSelectorsThatTakeLongCostTheirTime(t *testing.T) {
 	}
 }
 
+// TestEachTryPaysForItsSelectors has a quota that refuses the first five choices. The first search also fills what is remembered of the node.
+func TestEachTryPaysForItsSelectors(t *testing.T) {
+	for _, devices := range []int{8, 512} {
+		allocator, catalog := sizes(strings.Repeat("80 70 60 50 ", devices/4)).allocator(nil)
+		claims := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 4))}
+		for _, first := range []bool{true, false} {
+			ctx, effort := &counting{Context: t.Context()}, alone().Node()
+			results, err := allocator.Pick(ctx, onNode("n1"), claims, refusing(catalog, 5), effort)
+			if results == nil || err != nil || ctx.evaluated < devices || !first && effort.Used() < 3*ctx.evaluated {
+				t.Errorf("%d devices: got %d results, %v; used %d for %d evaluations", devices, len(results), err, effort.Used(), ctx.evaluated)
+			}
+		}
+	}
+}
+
 // TestClaimsWithoutRequestsCost: Kubernetes' algorithm looks at them, too.
 func TestClaimsWithoutRequestsCost(t *testing.T) {
 	if few, many := effortOf([]*resourceapi.ResourceClaim{claim()}, 8), effortOf(slices.Repeat([]*resourceapi.ResourceClaim{claim()}, 500), 8); many < few+500 {

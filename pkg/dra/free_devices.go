@@ -134,6 +134,9 @@ func (s *freeDevices) matches(ctx context.Context, class string, selectors []res
 	if matching, known := s.matching[key]; known {
 		return matching, nil
 	}
+	if err := watch.effort.spend(len(s.devices) * len(expressions) * effortOfEvaluation); err != nil {
+		return nil, err
+	}
 	matching := make([]bool, len(s.devices))
 	for i, device := range s.devices {
 		matching[i] = !slices.ContainsFunc(expressions, func(expression string) bool {

@@ -115,7 +115,13 @@ func TestNothingIsMissedThatTheAlgorithmFinds(t *testing.T) {
 // counting counts the checks of its end. Kubernetes' algorithm checks once per step.
 type counting struct {
 	context.Context
-	steps int
+	// steps and evaluated count the steps of searches, and the selectors that are evaluated.
+	steps, evaluated int
+}
+
+func (c *counting) Done() <-chan struct{} {
+	c.evaluated++
+	return c.Context.Done()
 }
 
 func (c *counting) Err() error {

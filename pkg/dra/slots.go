@@ -102,9 +102,6 @@ func (s *deviceSearch) match() error {
 			if a.free || a.all {
 				continue
 			}
-			if err := s.effort.spend(len(s.free.devices) / 4); err != nil {
-				return err
-			}
 			matches, err := s.free.matches(s.ctx, a.class, *a.selectors, &watch)
 			if err != nil {
 				return err

@@ -39,9 +39,9 @@ type steps struct {
 // newSteps returns a context that also ends when the time worth the remaining effort is up. The caller must call done.
 func newSteps(ctx context.Context, effort *NodeEffort, claims []*resourceapi.ResourceClaim, devices int, timed bool) (s *steps, done func()) {
 	s, done = &steps{Context: ctx, effort: effort, straight: straight(claims), price: 1 + devices/devicesOfUnit, watch: newStopwatch(effort, timed)}, func() {}
-	s.selector = 1
+	s.selector = effortOfEvaluation
 	for _, expression := range selectorsOf(claims) {
-		s.selector = max(s.selector, 1+len(expression)/lengthOfUnit)
+		s.selector = max(s.selector, effortOfEvaluation+len(expression)/lengthOfUnit)
 	}
 	if timed {
 		s.Context, done = context.WithDeadline(ctx, s.watch.begun.Add(untimed+time.Duration(effort.own+effort.job.Available())*timeOfUnit))

@@ -69,7 +69,9 @@ func (c *tightCluster) gang(name string, gang *tight) {
 	}
 	if gang.count > 0 {
 		topology = gang.topology()
-		c.zone(name, gang.racks)
+		for zone := range gang.zones {
+			c.zone(name, zone, gang)
+		}
 	}
 	c.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: %s, namespace: team, uid: %[1]s}, spec: {minMember: %d, queue: %[1]s%[3]s}}`, name, gang.minimum, topology)
 	if p := slices.Index(gang.sharing, true); p >= 0 {
@@ -91,13 +93,13 @@ func (c *tightCluster) gang(name string, gang *tight) {
 	}
 }
 
-// zone adds the HyperNode of all racks of a gang.
-func (c *tightCluster) zone(gang string, racks int) {
+// zone adds the HyperNode of the racks in a zone of a gang.
+func (c *tightCluster) zone(gang string, zone int, of *tight) {
 	var members []string
-	for rack := range racks {
+	for rack := zone; rack < of.racks; rack += of.zones {
 		members = append(members, fmt.Sprintf("{type: HyperNode, selector: {exactMatch: {name: %s-rack-%d}}}", gang, rack))
 	}
-	c.add(`{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s-zone, uid: %[1]s-zone}, spec: {tier: 2, members: [%s]}}`, gang, strings.Join(members, ", "))
+	c.add(`{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: %s-zone-%d, uid: %[1]s-zone-%[2]d}, spec: {tier: 2, members: [%[3]s]}}`, gang, zone, strings.Join(members, ", "))
 }
 
 func (c *tightCluster) template(w wants) {

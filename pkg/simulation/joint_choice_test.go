@@ -103,13 +103,13 @@ func drawTight(random *rand.Rand, racks int) *tight {
 
 // tighten reports whether all pods can run. Then it removes most of what one way to run them does not use.
 func (c *tight) tighten(random *rand.Rand) bool {
-	racks := max(1, c.racks)
+	domains := max(1, c.racks)
 	if c.count > 0 {
-		racks = 1 // the search tries them for each subgroup
+		domains = c.zones // the search tries the racks for each subgroup
 	}
-	for rack := range racks {
+	for domain := range domains {
 		search := tightSearch{
-			tight: c, in: rack, cpus: slices.Clone(c.cpus), used: map[string]bool{}, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1,
+			tight: c, in: domain, cpus: slices.Clone(c.cpus), used: map[string]bool{}, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1,
 			skips: len(c.pods) - c.minimum, rackOf: slices.Repeat([]int{-1}, c.count), left: make([]int, c.count),
 		}
 		if search.fits(0) {
@@ -138,7 +138,7 @@ func (c *tight) id(node int, d device) string {
 	return fmt.Sprint(node, d.name)
 }
 
-// tightSearch tries everything in a rack.
+// tightSearch tries everything in a rack, or in a zone if there are subgroups.
 type tightSearch struct {
 	*tight
 	in          int

@@ -18,8 +18,9 @@ type subgroups struct {
 	count, each int
 	// size is the number of pods that a subgroup needs to start, and least the number of subgroups that the gang needs.
 	size, least int
-	// zone says that the gang needs to be in the zone of all racks.
-	zone bool
+	// zones is the number of zones. Rack n is in zone n modulo zones. Zone says that the gang needs to be in one of them.
+	zones int
+	zone  bool
 }
 
 func (s subgroups) has(pod int) bool { return pod < s.count*s.each }
@@ -38,6 +39,7 @@ func (c *tight) drawSubgroups(random *rand.Rand) {
 	c.count = 1 + random.IntN(min(3, len(c.pods)))
 	c.each = len(c.pods) / c.count
 	c.size, c.least, c.zone = c.each-random.IntN(2)*random.IntN(c.each), c.count-random.IntN(2)*random.IntN(c.count+1), random.IntN(2) == 0
+	c.zones = 1 + random.IntN(2)
 	if c.minimum = len(c.pods); random.IntN(3) == 0 {
 		c.minimum = 1 + random.IntN(len(c.pods))
 	}
@@ -46,6 +48,8 @@ func (c *tight) drawSubgroups(random *rand.Rand) {
 // mayEnter reports whether a pod may be in a rack.
 func (s *tightSearch) mayEnter(pod, rack int) bool {
 	switch {
+	case s.zone && rack%s.zones != s.in:
+		return false
 	case s.has(pod):
 		of := s.rackOf[pod/s.each]
 		return of < 0 || of == rack
@@ -93,7 +97,7 @@ func (s *tightSearch) started() bool {
 func TestAGangRunsIfThereAreNodesAndDevicesForItsSubgroupsInRacks(t *testing.T) {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
 	compareWithAll(t, 4, 25, func(random *rand.Rand, _ uint64) *tight {
-		gang := drawTight(random, 2+random.IntN(2))
+		gang := drawTight(random, 2+random.IntN(3))
 		gang.drawSubgroups(random)
 		return gang
 	})

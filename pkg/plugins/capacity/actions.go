@@ -52,7 +52,7 @@ func (a *action) Execute(ssn *framework.Session) {
 	case a.rule == "":
 		defer p.nominations.Trial.End()
 		if p.arguments.Incremental {
-			if shares := allocate.New(ssn, p.placements, &p.nominations.Trial, a.Action, p.Name()); shares != nil {
+			if shares := allocate.New(ssn, p.placements, p.nominations, a.Action, p.Name()); shares != nil {
 				shares.Run()
 				return
 			}

@@ -241,3 +241,25 @@ func TestRoomIsKeptForPodsThatDependOnEachOther(t *testing.T) {
 		})
 	}
 }
+
+// TestAGangIsSearchedWithoutTheRoomThatIsKept: all pods of a gang fit, if not two of them get the node where room is kept for another pod.
+func TestAGangIsSearchedWithoutTheRoomThatIsKept(t *testing.T) {
+	c := lent(t, nil, "v1")
+	asks := func(cores int, priority int32) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].Resources.Requests, pod.Spec.Priority = cpu(cores), ptr.To(priority)
+		}
+	}
+	c.only("p", "q", asks(4, 0), "h100")
+	c.expectTurn("p@ v1@n1x")
+	c.node("n2", 8)
+	c.node("n3", 3)
+	c.group("g", "q", 3, nil)
+	c.pod("g0", "g", asks(3, 10))
+	c.pod("g1", "g", asks(3, 10))
+	c.pod("g2", "g", asks(8, 0))
+	c.turn()
+	if node := c.pods.named("g2").Spec.NodeName; node != "n2" || c.pods.named("g0").Spec.NodeName == c.pods.named("g1").Spec.NodeName {
+		c.fail("pods are %s", c.places())
+	}
+}

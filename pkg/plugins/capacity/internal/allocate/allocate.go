@@ -17,15 +17,15 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 	volcanoutil "volcano.sh/volcano/pkg/util"
 
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/hypernodes"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 )
 
 // Action is what is allocated in one session.
 type Action struct {
-	session    *framework.Session
-	placements *placement.Session
-	trial      *hypernodes.Trial
+	session     *framework.Session
+	placements  *placement.Session
+	nominations *nomination.Session
 	// shares says that pods share answers, because all plugins ask one node at a time. Filters says so of filters only.
 	shares, filters bool
 	nodes           []*api.NodeInfo
@@ -46,13 +46,13 @@ type Action struct {
 }
 
 // New returns the action for a session. It leaves jobs with groups of pods to upstream's action, in their turn. The plugin answers for the action which queues
-// are overused. The trial is that of upstream's action. New returns nil if upstream's action must run alone, because the cluster has several shards.
-func New(ssn *framework.Session, placements *placement.Session, trial *hypernodes.Trial, upstream framework.Action, plugin string) *Action {
+// are overused. New returns nil if upstream's action must run alone, because the cluster has several shards.
+func New(ssn *framework.Session, placements *placement.Session, nominations *nomination.Session, upstream framework.Action, plugin string) *Action {
 	if mode := options.ServerOpts.ShardingMode; mode != "" && mode != volcanoutil.NoneShardingMode {
 		return nil
 	}
 	a := &Action{
-		session: ssn, placements: placements, trial: trial, shares: known(ssn.Tiers, local), filters: known(ssn.Tiers, slices.Concat(local, []string{"network-topology-aware"})), nodes: ssn.RealNodesList[framework.ClusterTopHyperNode], places: map[string]int{}, remembersErrors: true,
+		session: ssn, placements: placements, nominations: nominations, shares: known(ssn.Tiers, local), filters: known(ssn.Tiers, slices.Concat(local, []string{"network-topology-aware"})), nodes: ssn.RealNodesList[framework.ClusterTopHyperNode], places: map[string]int{}, remembersErrors: true,
 		queues: util.NewPriorityQueue(ssn.QueueOrderFn), jobs: map[api.QueueID]*util.PriorityQueue{}, tasks: map[api.JobID]*util.PriorityQueue{},
 		groups: groups{upstream: upstream, jobs: map[api.JobID]*turns{}}, failures: map[api.JobID]*failures{},
 	}

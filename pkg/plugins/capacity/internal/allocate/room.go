@@ -54,7 +54,7 @@ func (g *gang) fits(place int, pods []int) (bool, error) {
 	if err := g.spend(requests / requestsOfUnit); err != nil {
 		return false, err
 	}
-	if !sum.LessEqual(group.Node.Idle, api.Zero) {
+	if !sum.LessEqual(group.Node.Idle, api.Zero) || !g.nominations.HasRoom(group.Node, sum) {
 		return false, nil
 	}
 	if err := g.spend(costOfPick); err != nil {

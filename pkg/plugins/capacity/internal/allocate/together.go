@@ -37,7 +37,7 @@ func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 	if a.session.JobReady(job) || a.session.JobPipelined(job) {
 		return more
 	}
-	a.trial.End()
+	a.nominations.Trial.End()
 	g := a.gangOf(queue, job)
 	if g == nil || !hypernodes.Known(a.session, job) {
 		return false

@@ -152,8 +152,13 @@ func (s *Session) Refuse(task *api.TaskInfo, node *api.NodeInfo) error {
 	if s.Trial.Excludes(task, node.Name) {
 		return fmt.Errorf("node %s is outside the HyperNode in which the job is being placed", node.Name)
 	}
-	if !s.kept[node.Name] || task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) {
+	if s.HasRoom(node, task.InitResreq) {
 		return nil
 	}
 	return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: "what is free is kept for pods that others were evicted for", Plugin: settings.Name})
+}
+
+// HasRoom reports whether a node would still have the room that is kept there if other pods got these resources. Without kept room, any amount is fine.
+func (s *Session) HasRoom(node *api.NodeInfo, others *api.Resource) bool {
+	return !s.kept[node.Name] || others.LessEqual(node.FutureIdle(), api.Zero)
 }
