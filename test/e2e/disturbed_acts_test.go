@@ -5,11 +5,14 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
@@ -37,6 +40,7 @@ func (k *disturbedSoak) act(ctx context.Context, duration time.Duration) {
 		do    func()
 	}{
 		{8, func() { k.addCards(ctx) }},
+		{5, func() { k.lend(ctx) }},
 		{10, func() { k.deleteSome(ctx, k.random) }},
 		{8, func() { k.startChange(ctx, k.changed(k.random)) }},
 		{20, func() { k.loseNode(ctx) }},
@@ -54,6 +58,12 @@ func (k *disturbedSoak) act(ctx context.Context, duration time.Duration) {
 func (k *disturbedSoak) addCards(ctx context.Context) {
 	k.added++
 	k.cardJob(ctx, fmt.Sprint("cards-", k.added), k.cardQueue, cardTask{names: h100, pods: 1 + k.random.IntN(2), runFor: "300ms"})
+}
+
+// lend adds a pod that has a device until the queue that deserves it takes it back.
+func (k *disturbedSoak) lend(ctx context.Context) {
+	k.added++
+	k.run(ctx, "c", fmt.Sprint(k.added, "-lent"), 20*time.Second, fromTemplate("big"))
 }
 
 // faults returns random faults. In most cases, claims are later than pods, slices later than claims, and queues later than all.
@@ -148,4 +158,28 @@ func watchCards(namespace string) *cardHolders {
 		}
 	})
 	return w
+}
+
+// evictedPods has the pods that the scheduler evicts.
+type evictedPods struct {
+	mu   sync.Mutex
+	pods map[types.UID]bool
+}
+
+func watchEvicted(namespace string) *evictedPods {
+	w := &evictedPods{pods: map[types.UID]bool{}}
+	followPods(namespace, func(pod *corev1.Pod, _ bool) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget }) {
+			w.pods[pod.UID] = true
+		}
+	})
+	return w
+}
+
+func (w *evictedPods) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.pods)
 }

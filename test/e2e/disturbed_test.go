@@ -43,7 +43,8 @@ var _ = Describe("A scheduler with a late or wrong view of its cluster", func() 
 				k.recover(ctx)
 				k.expectAccountsOfWhatRuns(ctx)
 			}
-			AddReportEntry("seed and faults", fmt.Sprint(k.seed, " ", k.proxy.Counts()), ReportEntryVisibilityFailureOrVerbose)
+			AddReportEntry("seed, evictions, and faults", fmt.Sprint(k.seed, " ", k.evicted.count(), " ", k.proxy.Counts()), ReportEntryVisibilityFailureOrVerbose)
+			Expect(k.evicted.count()).To(BeNumerically(">=", int(duration/disturbedRound)), "so few evictions prove nothing")
 			Expect(k.most["ml"]["big/count"]).To(BeNumerically(">=", 3), "the quota was never filled, so the test proves nothing")
 			Expect(k.proxy.Counts()).To(SatisfyAll(HaveKey("late"), HaveKey("lost"), HaveKey("refused 409")), "so few faults prove nothing")
 		},
@@ -78,6 +79,7 @@ type disturbedSoak struct {
 	added     int
 	devices   *holderWatch
 	cards     *cardHolders
+	evicted   *evictedPods
 	cardQueue string
 	change    *quotaChange
 	// releases end what is held back.
@@ -91,7 +93,7 @@ func newDisturbedSoak(ctx context.Context, seed uint64) *disturbedSoak {
 	By(fmt.Sprint("the seed is ", seed))
 	k.gpuNode(ctx, "gpus", h100, 2*disturbedCards)
 	k.cardQueue = k.soak.cardQueue(ctx, "cards", "root", fmt.Sprintf(`{%q: %d}`, h100, disturbedCards))
-	k.devices, k.cards = watchHolders(k.namespace), watchCards(k.namespace)
+	k.devices, k.cards, k.evicted = watchHolders(k.namespace), watchCards(k.namespace), watchEvicted(k.namespace)
 	k.proxy = interpose(ctx, seed)
 	return k
 }

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/test/cluster"
@@ -87,13 +88,16 @@ func newSoak(ctx context.Context, f *fixture) *soak {
 	for i := range 3 {
 		k.addNode(ctx, fmt.Sprint("n", i))
 	}
-	big, small, part := f.model(ctx, "big"), f.model(ctx, "small"), f.model(ctx, "shared")
+	big, small, part := f.model(ctx, "big", offering(f.gpu())), f.model(ctx, "small"), f.model(ctx, "shared")
 	k.models = map[string]string{big: "big", small: "small", part: "shared"}
 	k.full = map[string]*schedulingv1beta1.DRAQuota{
 		"ml": limits(capability(big, 5), capability(small, 7), capability(part, 9, "memory", "120Gi")),
 		"a":  limits(capability(big, 4, "memory", "240Gi")),
 		"b":  limits(capability(small, 4), capability(part, 6, "memory", "70Gi")),
 		"c":  nil,
+	}
+	for _, name := range []string{"ml", "a"} { // the other queues lend these devices
+		k.full[name].Deserved = schedulingv1beta1.DeviceQuotas{big: {Count: 2}}
 	}
 	ml := f.queue(ctx, "ml", "root", k.full["ml"])
 	k.queues = map[string]string{"ml": ml}
@@ -147,6 +151,8 @@ func (k *soak) add(ctx context.Context, random *rand.Rand, name string) {
 			owner = "ml"
 		}
 		k.run(ctx, queue, name, runFor, using(fmt.Sprintf("%s-shared-%d", owner, random.IntN(2))))
+	case n == 3: // the scheduler makes the claim
+		k.run(ctx, queue, name, runFor, needing(k.gpu(), 1+random.Int64N(2)))
 	default:
 		k.run(ctx, queue, name, runFor, fromTemplate(shape))
 	}
@@ -155,7 +161,7 @@ func (k *soak) add(ctx context.Context, random *rand.Rand, name string) {
 func (k *soak) run(ctx context.Context, queue, name string, runFor time.Duration, change func(*corev1.PodSpec)) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: queue + "-" + name, Annotations: map[string]string{
-			"scheduling.volcano.sh/queue-name": k.queues[queue], "devicequota.io/run-for": runFor.String(),
+			"scheduling.volcano.sh/queue-name": k.queues[queue], "devicequota.io/run-for": runFor.String(), upstreamv1beta1.PodPreemptable: "true",
 		}},
 		Spec: corev1.PodSpec{
 			SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
