@@ -56,7 +56,8 @@ func (c *cycle) takeBackReplaced(w *framework.Workload) {
 		return
 	}
 	requeue := c.inVain(w, why)
-	c.end(report.TakenBack(w, requeue), binding.PatchTakeBackAs(w.Binding, w.State.Hold, c.raised(w), requeue))
+	grant := c.raised(w)
+	c.endSoon(report.TakenBack(w, requeue), binding.PatchTakeBackAs(w.Binding, w.State.Hold, grant, requeue), takesBackAs(w, grant, requeue))
 }
 
 // backoff returns how long a workload waits after a number of unsuccessful grants.
