@@ -126,8 +126,8 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 		c.known[rb.UID], c.order = k, append(c.order, k)
 	}
 	k.round = c.round
-	moved := changed[string(rb.UID)]
-	if k.rb == rb && k.object != nil && k.clusters == generation && !changed[k.uid] && !changed[k.id] && !moved {
+	moved := changed.has(string(rb.UID))
+	if k.rb == rb && k.object != nil && k.clusters == generation && !changed.has(k.uid) && !changed.has(k.id) && !moved {
 		return
 	}
 	object, understood, err := c.objects.shown(&rb.Spec.Resource)
