@@ -46,6 +46,7 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	s := &framework.Snapshot{
 		Now: now, Queues: map[string]*schedulingv1beta1.Queue{},
 		PriorityClasses: map[string]*schedulingv1.PriorityClass{}, NotReady: map[string]bool{},
+		Appeared: c.appeared.others,
 	}
 	if err := c.readShared(s); err != nil {
 		return nil, err
