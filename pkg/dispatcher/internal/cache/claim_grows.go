@@ -24,7 +24,11 @@ import (
 // A new object may also take the place of one that is gone and that a workload was granted room with. If the new one gives other devices,
 // the error is framework.ErrOtherDevices: pods of a former template may name it, and so may what clusters have of a workload that is held.
 func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
-	defer c.ofClaims.take(given.GetNamespace())()
+	end, err := c.ofClaims.take(given.GetNamespace())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer end()
 	bindings, err := c.bindings.ResourceBindings(given.GetNamespace()).List(labels.Everything())
 	if err != nil {
 		return nil, nil, err

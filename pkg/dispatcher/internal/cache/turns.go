@@ -2,7 +2,17 @@
 
 package cache
 
-import "sync"
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// turnTakes is for how long a request waits for its turn. The API server waits for ten seconds at most. Who has sent a request that nobody waits for any
+// more may send others, which must not be kept in memory all together: each may have some megabytes.
+const turnTakes = 10 * time.Second
+
+var errNoTurn = errors.New("too many requests of this namespace are to be counted: try again later")
 
 // turns lets one request count at a time. Of each namespace, only one waits for that, in the order in which they came: by many requests, a user keeps only
 // those of the same namespace waiting.
@@ -21,8 +31,8 @@ type turn struct {
 
 func newTurns() *turns { return &turns{counts: make(chan struct{}, 1), of: map[string]*turn{}} }
 
-// take returns when it is the turn of a request of a namespace. The request must call end.
-func (t *turns) take(namespace string) (end func()) {
+// take returns when it is the turn of a request of a namespace. The request must call end, unless there is an error.
+func (t *turns) take(namespace string) (end func(), err error) {
 	t.mu.Lock()
 	own := t.of[namespace]
 	if own == nil {
@@ -31,15 +41,33 @@ func (t *turns) take(namespace string) (end func()) {
 	}
 	own.wanted++
 	t.mu.Unlock()
-	own.one <- struct{}{}
-	t.counts <- struct{}{}
+	limit := time.NewTimer(turnTakes)
+	defer limit.Stop()
+	select {
+	case own.one <- struct{}{}:
+	case <-limit.C:
+		t.leave(namespace, own)
+		return nil, errNoTurn
+	}
+	select {
+	case t.counts <- struct{}{}:
+	case <-limit.C:
+		<-own.one
+		t.leave(namespace, own)
+		return nil, errNoTurn
+	}
 	return func() {
 		<-t.counts
 		<-own.one
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if own.wanted--; own.wanted == 0 {
-			delete(t.of, namespace)
-		}
+		t.leave(namespace, own)
+	}, nil
+}
+
+// leave notes that a request does not want the turn of a namespace any more.
+func (t *turns) leave(namespace string, own *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if own.wanted--; own.wanted == 0 {
+		delete(t.of, namespace)
 	}
 }

@@ -20,16 +20,16 @@ func TestManyRequestsOfANamespaceKeepNoOtherOneWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns()
 		var order []string
-		end := turns.take("a")
+		end := turnOf(t, turns, "a")
 		for range 50 {
 			go func() {
-				defer turns.take("a")()
+				defer turnOf(t, turns, "a")()
 				order = append(order, "a")
 			}()
 		}
 		synctest.Wait()
 		go func() {
-			defer turns.take("b")()
+			defer turnOf(t, turns, "b")()
 			order = append(order, "b")
 		}()
 		synctest.Wait()
@@ -44,12 +44,51 @@ func TestManyRequestsOfANamespaceKeepNoOtherOneWaiting(t *testing.T) {
 	})
 }
 
+func turnOf(t *testing.T, turns *turns, namespace string) (end func()) {
+	end, err := turns.take(namespace)
+	if err != nil {
+		t.Error(err)
+		return func() {}
+	}
+	return end
+}
+
+// TestRequestsThatNobodyWaitsForAnyMoreAreForgotten: a user may go on to send requests of some megabytes that take longer to count than to send.
+func TestRequestsThatNobodyWaitsForAnyMoreAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns()
+		end := turnOf(t, turns, "a")
+		for range 50 {
+			go func() {
+				if end, err := turns.take("a"); err == nil {
+					end()
+				}
+			}()
+		}
+		go func() {
+			if end, err := turns.take("b"); err == nil {
+				end()
+			}
+		}()
+		time.Sleep(turnTakes + time.Second)
+		synctest.Wait()
+		turns.mu.Lock()
+		if waits := turns.of["a"].wanted + len(turns.of); waits != 2 {
+			t.Errorf("%d requests are kept of which nobody wants an answer any more", waits-2)
+		}
+		turns.mu.Unlock()
+		end()
+		turnOf(t, turns, "a")()
+		turnOf(t, turns, "b")()
+	})
+}
+
 // TestKarmadaDoesNotWaitBehindUsers: the few processes of Karmada that write bindings serve all namespaces.
 func TestKarmadaDoesNotWaitBehindUsers(t *testing.T) {
 	c := newFake(t)
 	c.queues = queuelisters.NewQueueLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil))
-	defer c.OfWorkloads.take("ns")()
-	defer c.ofClaims.take("ns")()
+	defer turnOf(t, c.OfWorkloads.turns, "ns")()
+	defer turnOf(t, c.ofClaims.turns, "ns")()
 	answered := make(chan error)
 	go func() {
 		_, err := c.OfBindings.Exceeds(&workload.Template{Namespace: "ns"}, &workv1alpha2.ResourceBinding{})
