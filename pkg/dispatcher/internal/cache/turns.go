@@ -18,6 +18,8 @@ var errNoTurn = errors.New("too many requests of this namespace are to be counte
 // those of the same namespace waiting.
 type turns struct {
 	counts chan struct{}
+	// lasts is for how long a request that shares its turn counts before one of another namespace may.
+	lasts time.Duration
 
 	mu sync.Mutex
 	of map[string]*turn
@@ -29,7 +31,9 @@ type turn struct {
 	wanted int
 }
 
-func newTurns() *turns { return &turns{counts: make(chan struct{}, 1), of: map[string]*turn{}} }
+func newTurns() *turns {
+	return &turns{counts: make(chan struct{}, 1), lasts: 20 * time.Millisecond, of: map[string]*turn{}}
+}
 
 // take returns when it is the turn of a request of a namespace. The request must call end, unless there is an error.
 func (t *turns) take(namespace string) (end func(), err error) {
@@ -70,4 +74,30 @@ func (t *turns) leave(namespace string, own *turn) {
 	if own.wanted--; own.wanted == 0 {
 		delete(t.of, namespace)
 	}
+}
+
+// shared is the turn of a request that counts many workloads, which may have thousands of tasks each. Requests of other namespaces count in between.
+type shared struct {
+	turns *turns
+	end   func()
+	since time.Time
+}
+
+// share is take for such a request.
+func (t *turns) share(namespace string) (*shared, error) {
+	end, err := t.take(namespace)
+	return &shared{t, end, time.Now()}, err
+}
+
+// isOver reports whether it is the turn of others.
+func (s *shared) isOver() bool { return time.Since(s.since) >= s.turns.lasts }
+
+// next lets others count if it is their turn.
+func (s *shared) next() {
+	if !s.isOver() {
+		return
+	}
+	<-s.turns.counts
+	s.turns.counts <- struct{}{} // behind those who wait
+	s.since = time.Now()
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	queuelisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
@@ -80,6 +81,41 @@ func TestRequestsThatNobodyWaitsForAnyMoreAreForgotten(t *testing.T) {
 		end()
 		turnOf(t, turns, "a")()
 		turnOf(t, turns, "b")()
+	})
+}
+
+// TestAClaimOfManyWorkloadsKeepsNoOtherNamespaceWaiting: jobs of thousands of tasks without replicas cost no quota, and reading one takes a quarter of a second.
+func TestAClaimOfManyWorkloadsKeepsNoOtherNamespaceWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newFake(t)
+		c.queues = queuelisters.NewQueueLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil))
+		c.ofClaims.lasts = 0
+		for i := range 3 {
+			rb := &workv1alpha2.ResourceBinding{}
+			rb.Namespace, rb.Name, rb.Annotations = "a", fmt.Sprint(i), map[string]string{binding.GrantAnnotation: `{"queue":"team"}`}
+			if err := c.bindingInformer.GetStore().Add(rb); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var order []string
+		end := turnOf(t, c.ofClaims.turns, "first")
+		go func() {
+			if _, _, err := c.GrowsWith(template("a", "new", 1), true); err != nil {
+				t.Error(err)
+			}
+			order = append(order, "a")
+		}()
+		synctest.Wait()
+		go func() {
+			defer turnOf(t, c.ofClaims.turns, "b")()
+			order = append(order, "b")
+		}()
+		synctest.Wait()
+		end()
+		synctest.Wait()
+		if len(order) != 2 || order[0] != "b" {
+			t.Errorf("they are answered in the order %v, want b before all workloads of a are read", order)
+		}
 	})
 }
 
