@@ -18,6 +18,8 @@ type decision struct {
 	report.Decision
 	// patch is the patch of the binding, nil if there is none.
 	patch []byte
+	// again makes the patch for a later version of the binding. It is nil if the decision does not count for that.
+	again again
 	// frees says that the whole grant ends. It ends only if the API server has no Work of the binding.
 	frees bool
 	// counted says that the decision depends on the needs of the workload.
@@ -96,8 +98,13 @@ func (c *cycle) raise(d report.Decision, patch []byte) {
 }
 
 // endAll adds a decision that ends a whole grant, because nothing of the workload runs any more.
-func (c *cycle) endAll(d report.Decision, patch []byte) {
-	c.ends = append(c.ends, decision{Decision: d, patch: patch, frees: true})
+func (c *cycle) endAll(d report.Decision, patch []byte, again again) {
+	c.ends = append(c.ends, decision{Decision: d, patch: patch, again: again, frees: true})
+}
+
+// endSoon adds a decision that begins to take a grant back, or that is needed for that.
+func (c *cycle) endSoon(d report.Decision, patch []byte, again again) {
+	c.ends = append(c.ends, decision{Decision: d, patch: patch, again: again})
 }
 
 // grant adds a decision that grants a workload all its needs.
@@ -149,7 +156,7 @@ func (c *cycle) release(w *framework.Workload) {
 		return
 	}
 	if w.State.Finished || w.State.Grant == nil || !c.records(w) && c.settled(w, remainder{about: "deleted", clusters: w.Places}) {
-		c.endAll(report.Decision{Workload: w}, binding.PatchRemoveFinalizer(w.Binding))
+		c.endAll(report.Decision{Workload: w}, binding.PatchRemoveFinalizer(w.Binding), nil)
 	}
 }
 
@@ -161,7 +168,7 @@ func (c *cycle) endGrant(w *framework.Workload) {
 		return
 	}
 	if c.settled(w, remainder{about: "taken back", clusters: w.Places}) {
-		c.endAll(report.Returned(w), binding.PatchEndGrant(w.Binding, w.State.Hold))
+		c.endAll(report.Returned(w), binding.PatchEndGrant(w.Binding, w.State.Hold), returned(w))
 	}
 }
 

@@ -167,7 +167,9 @@ func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	grant := *before
 	grant.Clusters, grant.Given = w.Places, w.State.Given()
 	grant.Moves = moves(w, len(w.Leaves()))
-	if w.Template != nil {
+	if w.Returns() { // no cluster gets what its user writes now, who could keep it from its end for ever
+		grant.Given = before.Given
+	} else if w.Template != nil {
 		grant.Grace = max(grant.Grace, w.Template.Grace)
 	}
 	if w.State.Change != nil {
@@ -197,6 +199,10 @@ func (c *cycle) records(w *framework.Workload) bool {
 		return false
 	}
 	decided := report.Decision{Workload: w}
+	if w.Returns() {
+		c.endSoon(decided, binding.PatchRecord(w.Binding, grant), records(w, grant))
+		return true
+	}
 	if grant.Moves && !w.State.Grant.Moves {
 		charged := *grant
 		charged.Amounts = needs.ToGrant(c.Dimensions, needs.Charged(c.Dimensions, w))

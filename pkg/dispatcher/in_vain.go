@@ -44,19 +44,28 @@ const replacedFor = 65 * time.Second
 // of those that were counted. Its user may keep it from being counted. The webhook refuses that as soon as it knows of the grant.
 func (c *cycle) replaced(w *framework.Workload) bool {
 	grant := w.State.Grant
-	return grant != nil && (w.State.Hold == nil || w.Grows()) && !w.State.Finished && c.Now.Sub(grant.Decided.Time) < replacedFor &&
-		slices.ContainsFunc(w.Needs.Given, w.State.Replaced) && (w.Err != nil || c.grows(w))
+	if grant == nil || w.State.Hold != nil && !w.Grows() || w.State.Finished || c.Now.Sub(grant.Decided.Time) >= replacedFor {
+		return false
+	}
+	return slices.ContainsFunc(w.Needs.Given, w.State.Replaced) && (w.Err != nil || c.grows(w)) || c.replacedMeanwhile(w)
+}
+
+// replacedMeanwhile reports whether claims that were counted have been replaced by others that are gone again. A cluster may have them, whatever the workload
+// names now.
+func (c *cycle) replacedMeanwhile(w *framework.Workload) bool {
+	return c.Appeared != nil && c.Appeared(w.Binding.Namespace, w.State.Given(), w.Needs.Given, w.State.Grant.Decided.Time)
 }
 
 // takeBackReplaced takes back a grant after claims were replaced. Until its pods have ended, the workload is charged for what they may have got.
 func (c *cycle) takeBackReplaced(w *framework.Workload) {
 	const why = "a claim or claim template that its pods name gives more than the one of this name that was counted"
-	if w.Err != nil {
-		c.takeBackInVain(w, why)
+	requeue := c.inVain(w, why)
+	if w.Err != nil || !c.grows(w) {
+		c.endSoon(report.TakenBack(w, requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, requeue), takesBack(w, requeue))
 		return
 	}
-	requeue := c.inVain(w, why)
-	c.end(report.TakenBack(w, requeue), binding.PatchTakeBackAs(w.Binding, w.State.Hold, c.raised(w), requeue))
+	grant := c.raised(w)
+	c.endSoon(report.TakenBack(w, requeue), binding.PatchTakeBackAs(w.Binding, w.State.Hold, grant, requeue), takesBackAs(w, grant, requeue))
 }
 
 // backoff returns how long a workload waits after a number of unsuccessful grants.

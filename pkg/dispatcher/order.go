@@ -188,7 +188,9 @@ func (c *cycle) takeBackFor(w *framework.Workload, scope framework.Scope) {
 			requeue.Attempts = before.Attempts
 		}
 		requeue.NotBefore.Time = c.Now
-		c.victims = append(c.victims, decision{Decision: report.Reclaimed(victim, w), patch: binding.PatchTakeBack(victim.Binding, victim.State.Hold, victim.Queue, &requeue)})
+		c.victims = append(c.victims, decision{
+			Decision: report.Reclaimed(victim, w), patch: binding.PatchTakeBack(victim.Binding, victim.State.Hold, victim.Queue, &requeue), again: takesBack(victim, &requeue),
+		})
 	}
 }
 

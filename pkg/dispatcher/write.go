@@ -98,7 +98,7 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 			return err
 		}
 	}
-	return d.settle(ctx, until, rb, decided.patch)
+	return d.settle(ctx, until, rb, decided.patch, decided.again)
 }
 
 // mayLag reports whether a decision must be checked for an old version of the workload. That is so if an update was recorded, or if the workload has a
@@ -142,7 +142,7 @@ func knowsClaims(ctx context.Context, until time.Time, w *framework.Workload, cl
 
 // settle sends a patch until the API server answers. A patch without an answer may have been accepted. Its precondition
 // ensures that it is accepted only once.
-func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, patch []byte) error {
+func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, patch []byte, again again) error {
 	poll := time.NewTicker(askAgain)
 	defer poll.Stop()
 	sent := false
@@ -155,8 +155,14 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 		case err == nil:
 			return nil
 		case !sent && apierrors.IsConflict(err): // the informer may be late
-			_ = d.read(ctx, until, rb)
-			return err
+			later, _ := d.read(ctx, until, rb)
+			if later == nil || again == nil {
+				return err
+			}
+			if patch = again(later); patch == nil {
+				return err
+			}
+			continue
 		case !sent && (err == errTooOld || refused(err)):
 			return err
 		case err == errTooOld || refused(err):
@@ -191,7 +197,7 @@ func (d *Dispatcher) readBack(ctx context.Context, rb *workv1alpha2.ResourceBind
 	poll := time.NewTicker(askAgain)
 	defer poll.Stop()
 	for {
-		if err := d.read(ctx, time.Time{}, rb); err == nil {
+		if _, err := d.read(ctx, time.Time{}, rb); err == nil {
 			return nil
 		}
 		select {
@@ -202,8 +208,9 @@ func (d *Dispatcher) readBack(ctx context.Context, rb *workv1alpha2.ResourceBind
 	}
 }
 
-// read updates the cache with the stored version of a binding. It waits for an answer until a time, or for ever if that is zero.
-func (d *Dispatcher) read(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding) error {
+// read updates the cache with the stored version of a binding, and returns it, nil if it is gone. It waits for an answer until a time, or for ever if that
+// is zero.
+func (d *Dispatcher) read(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding) (*workv1alpha2.ResourceBinding, error) {
 	if !until.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, until)
@@ -213,5 +220,5 @@ func (d *Dispatcher) read(ctx context.Context, until time.Time, rb *workv1alpha2
 	if err == nil && latest != nil {
 		d.cache.Wrote(latest)
 	}
-	return err
+	return latest, err
 }

@@ -53,6 +53,9 @@ func noteOfName(name string, isTemplate bool) string {
 	return hex.EncodeToString(sum[:lengthOfName/2])
 }
 
+// NameIn returns the part of a ClaimNote that identifies the name.
+func NameIn(note string) string { return note[:min(lengthOfName, len(note))] }
+
 // AddGiven returns sorted notes of claims with others. If they are too many, the result stands for any claim.
 func AddGiven(notes, others []string) []string {
 	noted := func(note string) bool { _, is := slices.BinarySearch(notes, note); return is }
@@ -84,7 +87,7 @@ func (s *State) Given() []string {
 // devices. The answer is yes if it is unknown what the former one gave.
 func (s *State) GivesOther(note string) bool {
 	given := s.Given()
-	return !slices.Contains(given, note) && names(given, note[:min(lengthOfName, len(note))])
+	return !slices.Contains(given, note) && names(given, NameIn(note))
 }
 
 // MayGiveOther is GivesOther for a binding. It does not parse the annotations, because each new claim asks for all bindings of its namespace. Users choose
@@ -97,7 +100,7 @@ func MayGiveOther(rb *workv1alpha2.ResourceBinding, note string) bool {
 			return strings.Contains(notes, part)
 		})
 	}
-	return has(anyClaim) || has(note[:min(lengthOfName, len(note))]) && !has(note)
+	return has(anyClaim) || has(NameIn(note)) && !has(note)
 }
 
 // Replaced reports whether a claim or claim template, given by its ClaimNote, has taken the place of one that gave other devices, as far as it is
@@ -105,7 +108,7 @@ func MayGiveOther(rb *workv1alpha2.ResourceBinding, note string) bool {
 func (s *State) Replaced(note string) bool {
 	given := s.Given()
 	return !slices.Contains(given, note) && slices.ContainsFunc(given, func(other string) bool {
-		return len(other) > lengthOfName && strings.HasPrefix(other, note[:min(lengthOfName, len(note))])
+		return len(other) > lengthOfName && strings.HasPrefix(other, NameIn(note))
 	})
 }
 

@@ -30,6 +30,9 @@ type Snapshot struct {
 	Dimensions *ledger.Dimensions
 	// NotReady has the clusters that cannot be reached.
 	NotReady map[string]bool
+	// Appeared reports whether another claim or claim template than those that are given has taken the place of one of them since a time, and is not there
+	// now. Given and there are sorted notes. It is nil if nobody knows.
+	Appeared func(namespace string, given, there []string, since time.Time) bool
 	// Left returns what a member cluster still had of a workload after a time. It is nil if the dispatcher does not look at members.
 	Left func(w *Workload, cluster string, after time.Time) Left
 }

@@ -86,6 +86,10 @@ func (t *Template) Replaced(kind schema.GroupVersionKind, rawStatus []byte, repl
 
 // tasksFit reports whether no task has more pods than the template says.
 func (t *Template) tasksFit(counts map[string]batchv1alpha1.TaskState) bool {
+	wanted := make(map[string]int64, len(t.Pods)) // users write thousands of tasks, and each cycle asks
+	for i := range t.Pods {
+		wanted[t.Pods[i].Name] += t.Pods[i].Count
+	}
 	for name, task := range counts {
 		var live int64
 		for phase, n := range task.Phase {
@@ -93,12 +97,7 @@ func (t *Template) tasksFit(counts map[string]batchv1alpha1.TaskState) bool {
 				live += int64(n)
 			}
 		}
-		for i := range t.Pods {
-			if t.Pods[i].Name == name {
-				live -= t.Pods[i].Count
-			}
-		}
-		if live > 0 {
+		if live > wanted[name] {
 			return false
 		}
 	}

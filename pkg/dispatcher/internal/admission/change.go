@@ -147,6 +147,9 @@ func (c *change) makesFormerPods(rb *workv1alpha2.ResourceBinding) bool {
 // grace returns the longest grace period of pods of the workload in seconds, zero if its grant covers it already.
 func (c *change) grace(state *binding.State) int64 {
 	grace := max(c.before.Grace, c.after.Grace)
+	if state.Hold != nil && state.Hold.Reason == binding.Returning {
+		grace = 0 // no cluster gets it
+	}
 	if state.Change != nil {
 		grace = max(grace, state.Change.Grace)
 	}

@@ -23,8 +23,12 @@ func (c *change) forbidden(rb *workv1alpha2.ResourceBinding, hold *binding.Hold)
 	if hold.Hides() && hold.Tasks != "" && hold.Tasks == tasksOf(c.after) {
 		return "" // clusters have not seen the others
 	}
+	stays := make(map[string]bool, len(c.after.Tasks)) // users write thousands of tasks
+	for _, task := range c.after.Tasks {
+		stays[task] = true
+	}
 	for _, task := range c.before.Tasks {
-		if !slices.Contains(c.after.Tasks, task) { // Volcano never ends the pods of such a task, and makes those of others beside them
+		if !stays[task] { // Volcano never ends the pods of such a task, and makes those of others beside them
 			return fmt.Sprintf("would keep the pods of task %s beside those of other tasks: leave the task there with 0 replicas, or delete the job and create it again", task)
 		}
 	}

@@ -71,7 +71,8 @@ type Cache struct {
 	// changed has an element if something has changed since the last snapshot.
 	changed chan struct{}
 	// changes has the objects and the Works that have changed since the last snapshot.
-	changes changes
+	changes  changes
+	appeared appeared
 	// clustersChanged counts changes of clusters.
 	clustersChanged atomic.Int64
 	// ofClaims counts many workloads for each request.
@@ -142,6 +143,11 @@ func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	for _, o := range c.optional {
 		if _, err := o.informer.AddEventHandler(c.noting(uidOf)); err != nil {
 			return nil, err
+		}
+		if o.gvk.Group == resourceapi.GroupName {
+			if _, err := o.informer.AddEventHandler(c.appeared.handler(c.change)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return c, nil

@@ -15,6 +15,14 @@ import (
 // ids are UIDs of objects, and permanent IDs of bindings. Both are universally unique.
 type ids map[string]bool
 
+// maxChanges bounds the remembered changes: a replica that does not lead takes no snapshots.
+const maxChanges = 100_000
+
+// anything is the ID that stands for more changes than are remembered.
+const anything = "*"
+
+func (i ids) has(id string) bool { return i[id] || i[anything] }
+
 // changes has the IDs of what has changed since the last snapshot. Bindings without a change need no work.
 type changes struct {
 	mu  sync.Mutex
@@ -27,8 +35,13 @@ func (c *changes) add(id string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ids == nil {
+	switch {
+	case c.ids[anything]:
+		return
+	case c.ids == nil:
 		c.ids = ids{}
+	case len(c.ids) >= maxChanges:
+		c.ids, id = ids{}, anything
 	}
 	c.ids[id] = true
 }

@@ -24,12 +24,16 @@ import (
 // A new object may also take the place of one that is gone and that a workload was granted room with. If the new one gives other devices,
 // the error is framework.ErrOtherDevices: pods of a former template may name it, and so may what clusters have of a workload that is held.
 func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
-	defer c.ofClaims.take(given.GetNamespace())()
+	turn, err := c.ofClaims.share(given.GetNamespace())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer turn.end()
 	bindings, err := c.bindings.ResourceBindings(given.GetNamespace()).List(labels.Everything())
 	if err != nil {
 		return nil, nil, err
 	}
-	if grows, more, err := c.growsWith(bindings, given, isNew); grows != nil || err != nil || !isNew {
+	if grows, more, err := c.growsWith(turn, bindings, given, isNew); grows != nil || err != nil || !isNew {
 		return grows, more, err
 	}
 	note := binding.ClaimNote(given)
@@ -46,7 +50,7 @@ func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, 
 }
 
 // growsWith is GrowsWith for what workloads name now.
-func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1.Object, isNew bool) (grows *workload.Template, more []binding.Amount, err error) {
+func (c *Cache) growsWith(turn *shared, bindings []*workv1alpha2.ResourceBinding, given metav1.Object, isNew bool) (grows *workload.Template, more []binding.Amount, err error) {
 	type user struct {
 		binding  *workv1alpha2.ResourceBinding
 		template *workload.Template
@@ -56,6 +60,7 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 		if rb.Annotations[binding.GrantAnnotation] == "" {
 			continue
 		}
+		turn.next()
 		object, _, err := c.objects.shown(&rb.Spec.Resource)
 		if err != nil || object == nil {
 			continue // it is unknown what its pods name
@@ -65,22 +70,24 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 			users = append(users, user{rb, template})
 		}
 	}
-	if len(users) == 0 {
-		return nil, nil, nil
+	for len(users) > 0 && grows == nil && err == nil {
+		turn.next()
+		err = c.ofClaims.inTurn(with{c.claimReader(), given}, func(r *request) (err error) {
+			for first := true; len(users) > 0 && (first || !turn.isOver()); first = false {
+				u := users[0]
+				users = users[1:]
+				state := binding.Read(u.binding, c.worksOf(u.binding))
+				if state.Finished || isNew && waitsFor(&state) {
+					continue
+				}
+				if more, err = r.exceeds(u.template, u.binding, state.Grant); err != nil || len(more) > 0 {
+					grows = u.template
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	err = c.ofClaims.inTurn(with{c.claimReader(), given}, func(r *request) error {
-		for _, u := range users {
-			state := binding.Read(u.binding, c.worksOf(u.binding))
-			if state.Finished || isNew && waitsFor(&state) {
-				continue
-			}
-			if more, err = r.exceeds(u.template, u.binding, state.Grant); err != nil || len(more) > 0 {
-				grows = u.template
-				return err
-			}
-		}
-		return nil
-	})
 	return grows, more, err
 }
 

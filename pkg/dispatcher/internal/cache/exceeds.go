@@ -51,7 +51,11 @@ type request struct {
 
 // request counts for one request from a namespace.
 func (v *Webhook) request(namespace string, count func(*request) error) error {
-	defer v.take(namespace)()
+	end, err := v.take(namespace)
+	if err != nil {
+		return err
+	}
+	defer end()
 	return v.inTurn(v.cache.claimReader(), count)
 }
 

@@ -46,6 +46,7 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	s := &framework.Snapshot{
 		Now: now, Queues: map[string]*schedulingv1beta1.Queue{},
 		PriorityClasses: map[string]*schedulingv1.PriorityClass{}, NotReady: map[string]bool{},
+		Appeared: c.appeared.others,
 	}
 	if err := c.readShared(s); err != nil {
 		return nil, err
@@ -126,8 +127,8 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 		c.known[rb.UID], c.order = k, append(c.order, k)
 	}
 	k.round = c.round
-	moved := changed[string(rb.UID)]
-	if k.rb == rb && k.object != nil && k.clusters == generation && !changed[k.uid] && !changed[k.id] && !moved {
+	moved := changed.has(string(rb.UID))
+	if k.rb == rb && k.object != nil && k.clusters == generation && !changed.has(k.uid) && !changed.has(k.id) && !moved {
 		return
 	}
 	object, understood, err := c.objects.shown(&rb.Spec.Resource)

@@ -43,7 +43,7 @@ type counting struct {
 func (c *Counter) count(template *workload.Template, spread framework.Spread) *Counted {
 	w := &counting{Counter: c, template: template, named: map[string]bool{}, templates: map[string]ledger.Amounts{}, unlisted: map[string]ledger.Amount{}}
 	needs, err := w.needs(spread)
-	if err != nil {
+	if err != nil && spread.Granted != nil { // of others, nobody asks for notes, and each cycle looks up again what was read
 		w.readOthers()
 	}
 	needs.Read, needs.Given = w.read.found(), w.read.given(c.noteOf)
