@@ -11,9 +11,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// A user whose workload is to go may change something of it all the time, such as its labels, and each change makes another version of its binding. The
-// decisions of this file therefore count for later versions, too, as long as the workload has the same grant and clusters. The functions return the patch
-// for a later version, nil if the decision must be made anew.
+// again returns the patch of a decision for a later version of the binding, nil if the decision must be made anew. A user whose workload is to go may change
+// something of it all the time, such as its labels, and each change makes another version of its binding. Decisions with this function count for later versions,
+// too, as long as the workload has the same grant and clusters.
 type again func(later *workv1alpha2.ResourceBinding) []byte
 
 // takesBack is a decision to take a grant back.
