@@ -23,7 +23,7 @@ type tightCluster struct {
 func (c *tightCluster) run(t *testing.T) map[string]int {
 	t.Helper()
 	c.add(`{apiVersion: v1, kind: Namespace, metadata: {name: team}}`)
-	c.add(`{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}}`)
+	c.add(`{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu, selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}}`)
 	for _, size := range []string{"large", "small", "whole", "half"} {
 		c.add(`{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: %s}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].size == "%[1]s"'}}]}}`, size)
 	}
@@ -85,11 +85,18 @@ func (c *tightCluster) gang(name string, gang *tight) {
 		if gang.sharing[p] {
 			claims = fmt.Sprintf(`, resourceClaims: [{name: gpu, resourceClaimName: %s}]`, name)
 		}
-		labels := ""
+		labels, node, status, extended := "", "", "", ""
+		if n := map[string]int{"any": 1, "two": 2}[w.template]; n > 0 && gang.extended && !gang.sharing[p] {
+			claims, extended = "", fmt.Sprintf(`, example.com/gpu: "%d"`, n)
+			names = fmt.Sprintf(", limits: {%s}", extended[2:])
+		}
+		if at, begun := gang.begun[p]; begun {
+			node, status = c.begun(name, p, gang, at)
+		}
 		if gang.has(p) {
 			labels = fmt.Sprintf("labels: {part: part-%d}, ", p/gang.each)
 		}
-		c.add(`{apiVersion: v1, kind: Pod, metadata: {name: %s-%d, namespace: team, uid: %[1]s-%[2]d, %[3]sannotations: {scheduling.k8s.io/group-name: %[1]s}}, spec: {schedulerName: volcano, nodeSelector: {gang: %[1]s}, containers: [{name: main, image: training, resources: {requests: {cpu: "%[4]d"}%[5]s}}]%[6]s}}`, name, p, labels, gang.asks[p], names, claims)
+		c.add(`{apiVersion: v1, kind: Pod, metadata: {name: %s-%d, namespace: team, uid: %[1]s-%[2]d, %[3]sannotations: {scheduling.k8s.io/group-name: %[1]s}}, spec: {schedulerName: volcano%[7]s, nodeSelector: {gang: %[1]s}, containers: [{name: main, image: training, resources: {requests: {cpu: "%[4]d"%[9]s}%[5]s}}]%[6]s}%[8]s}`, name, p, labels, gang.asks[p], names, claims, node, status, extended)
 	}
 }
 

@@ -63,6 +63,16 @@ type tight struct {
 	limits map[string]int
 	// subgroups are of the first pods. Each needs to be in one rack, and the other pods need not.
 	subgroups
+	// extended says that pods that want any devices ask for an extended resource.
+	extended bool
+	// begun has the places of the pods that run before. It is nil if none do.
+	begun map[int]place
+}
+
+// place is what a pod has that runs.
+type place struct {
+	node, alternative int
+	devices           []device
 }
 
 // rack returns the rack of a node.
@@ -112,7 +122,10 @@ func (c *tight) tighten(random *rand.Rand) bool {
 			tight: c, in: domain, cpus: slices.Clone(c.cpus), used: map[string]bool{}, parts: make([]int, len(c.nodes)), charged: map[string]int{}, together: -1,
 			skips: len(c.pods) - c.minimum, rackOf: slices.Repeat([]int{-1}, c.count), left: make([]int, c.count),
 		}
-		if search.fits(0) {
+		if search.places = map[int]place{}; search.fits(0) {
+			if c.begun != nil {
+				c.drawBegun(random, search.places)
+			}
 			c.remove(random, search.cpus, search.used)
 			return true
 		}
@@ -149,6 +162,8 @@ type tightSearch struct {
 	together, skips int
 	// rackOf has the rack of each subgroup, or -1, and left the number of its pods that do not run.
 	rackOf, left []int
+	// places has those of the pods so far.
+	places map[int]place
 }
 
 // fits reports whether the pods from a pod on have room.
@@ -194,7 +209,14 @@ func (s *tightSearch) fitsOn(pod, node int) bool {
 		s.together = node
 		defer func() { s.together = -1 }()
 	}
-	return slices.ContainsFunc(s.pods[pod].alternatives, func(classes []string) bool { return s.take(pod, node, classes, "") })
+	for alternative, classes := range s.pods[pod].alternatives {
+		s.places[pod] = place{node: node, alternative: alternative}
+		if s.take(pod, node, classes, "") {
+			return true
+		}
+		delete(s.places, pod)
+	}
+	return false
 }
 
 // take takes a device of each class for a pod, and goes on to the next pod.
@@ -209,9 +231,12 @@ func (s *tightSearch) take(pod, node int, classes []string, model string) bool {
 		}
 		s.used[id], s.parts[node] = true, s.parts[node]+d.parts
 		s.charge(d, 1)
+		before := s.places[pod]
+		s.places[pod] = place{node, before.alternative, append(slices.Clone(before.devices), d)}
 		if s.take(pod, node, classes[1:], d.model) {
 			return true
 		}
+		s.places[pod] = before
 		delete(s.used, id)
 		s.parts[node] -= d.parts
 		s.charge(d, -1)

@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -65,5 +66,32 @@ func TestAGangPaysForWhatItsPodsAskFor(t *testing.T) {
 	s.allocateAlike(t)
 	if _, spent := s.cache.devices.SearchBudget().Used(); spent < pods*atLeast {
 		t.Errorf("%d pods spend %d in all, want %d for each", pods, spent, atLeast)
+	}
+}
+
+// TestAGangWithPodsThatNoNodeSuitsTakesTimeForEachOfThem, and not for each pair of them: its first two pods need the same node.
+func TestAGangWithPodsThatNoNodeSuitsTakesTimeForEachOfThem(t *testing.T) {
+	takes := func(pods int) float64 {
+		s := newFixture(5, 2, 2).queue("root", "", nil).queue("q", "root", nil)
+		s.withDevices(nil)
+		all := []*corev1.Pod{newPod("a-0", "", cpu(3)), newPod("a-1", "", cpu(3))}
+		for p := range pods {
+			all = append(all, ofTask(newPod(fmt.Sprintf("p-%04d", p), "", cpu(6)), fmt.Sprint("role-", p), 0))
+		}
+		s.job("gang", "q", inqueue, nil, all...)
+		s.group().MinMember = 2
+		s.open(t)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s.Run((&Plugins{cache: s.cache}).Actions()[:1])
+		runtime.ReadMemStats(&after)
+		if _, spent := s.cache.devices.SearchBudget().Used(); spent < pods*5 {
+			t.Fatalf("%d was spent: the pods were not looked at together", spent)
+		}
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	few, many := takes(500), takes(4000)
+	if many > 12*few {
+		t.Errorf("8 times as many pods take %.1f times as much memory in all", many/few)
 	}
 }

@@ -77,3 +77,17 @@ func (f *failures) goOn(subJob *api.SubJobInfo) bool {
 	}
 	return !f.doomed
 }
+
+// missing returns the number of pods that each role needs for its minimum, without the roles that need none: a PodGroup may list many.
+func (f *failures) missing() map[string]int {
+	missing := map[string]int{}
+	if f.job.MinAvailable < f.job.TaskMinAvailableTotal {
+		return missing
+	}
+	for role, least := range f.job.TaskMinAvailable {
+		if more := least - f.placed[role]; more > 0 {
+			missing[role] = int(more)
+		}
+	}
+	return missing
+}

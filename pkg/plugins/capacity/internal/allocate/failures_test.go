@@ -80,6 +80,22 @@ func TestFailuresSayWhatUpstreamFindsOut(t *testing.T) {
 	}
 }
 
+// TestARoleThatNeedsNoPodsIsNotMissing: a PodGroup may list many, and a search looks at those that are missing in each step.
+func TestARoleThatNeedsNoPodsIsNotMissing(t *testing.T) {
+	for seed := range uint64(2000) {
+		job := randomJob(rand.New(rand.NewPCG(seed, 2)))
+		missing := (&Action{failures: map[api.JobID]*failures{}}).failuresOf(job).missing()
+		if (len(missing) == 0) != job.CheckTaskReady() {
+			t.Fatalf("seed %d: %v is missing, and Volcano finds that the tasks are ready: %t", seed, missing, job.CheckTaskReady())
+		}
+		for role, n := range missing {
+			if n <= 0 {
+				t.Fatalf("seed %d: role %q misses %d pods", seed, role, n)
+			}
+		}
+	}
+}
+
 // TestFailuresAreNotCountedAgain for each pod of a job: for thousands of pods, this took minutes.
 func TestFailuresAreNotCountedAgain(t *testing.T) {
 	job := randomJob(rand.New(rand.NewPCG(1, 1)))

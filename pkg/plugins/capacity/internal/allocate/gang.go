@@ -35,9 +35,9 @@ type gang struct {
 	byKey     map[kindKey]*kind
 	// looks has the numbers of looks.
 	looks map[look]int
-	// missing is the number of pods that the job needs to start, and failures has the minimum of each role.
-	missing  int
-	failures *failures
+	// missing is the number of pods that the job needs to start, and roles has those that need pods for it, with their numbers.
+	missing int
+	roles   map[string]int
 	// coupled says that what pods get on one node may decide what others get on other nodes.
 	coupled bool
 	// elsewhere says that the quota may refuse pods on some nodes and not on others. refused says that it has refused some.
@@ -96,8 +96,8 @@ func (g *gang) begin(domains []hypernodes.Domain) bool {
 			return false
 		}
 	}
-	delete(g.Action.failures, g.job.UID) // what failed may have failed because of the pods that had nodes
-	g.failures = g.failuresOf(g.job)
+	delete(g.failures, g.job.UID) // what failed may have failed because of the pods that had nodes
+	g.roles = g.failuresOf(g.job).missing()
 	if !g.enough(g.counts()) || len(g.kinds) == 1 && g.placements.Simple(g.kinds[0].tasks[0]) {
 		return false
 	}
@@ -111,9 +111,9 @@ func (g *gang) begin(domains []hypernodes.Domain) bool {
 }
 
 // suited keeps the kinds that some node suits. It returns false once those that no node suits are needed: all pods of a gang may differ, and each may ask all
-// nodes.
+// nodes. With thousands of kinds, to look at all of them for each kind takes seconds: whether they are needed is asked when their number has doubled.
 func (g *gang) suited(within []int) bool {
-	counts, suits := g.counts(), make([]map[int]bool, len(g.looks))
+	counts, suits, nowhere, next := g.counts(), make([]map[int]bool, len(g.looks)), 0, 1
 	for i, k := range g.kinds {
 		if suits[k.number] == nil {
 			suits[k.number] = g.suits(k.tasks[0], within)
@@ -121,12 +121,16 @@ func (g *gang) suited(within []int) bool {
 		if k.suits = suits[k.number]; len(k.suits) > 0 {
 			continue
 		}
-		if counts[i] = 0; !g.enough(counts) {
+		counts[i] = 0
+		if nowhere++; nowhere < next {
+			continue
+		}
+		if next *= 2; !g.enough(counts) {
 			return false
 		}
 	}
 	g.kinds = slices.DeleteFunc(g.kinds, func(k *kind) bool { return len(k.suits) == 0 })
-	return true
+	return g.enough(g.counts())
 }
 
 // addAll adds the waiting pods of a subgroup. It returns false if that takes too long.
@@ -209,12 +213,12 @@ func (g *gang) suits(task *api.TaskInfo, within []int) map[int]bool {
 
 // enough reports whether the job can start with these numbers of its kinds, as Volcano's plugin gang does.
 func (g *gang) enough(pods []int) bool {
-	sum, roles, ready := 0, map[string]int32{}, map[api.SubJobGID]int32{}
+	sum, roles, ready := 0, map[string]int{}, map[api.SubJobGID]int32{}
 	placed := g.placed(pods)
 	for i, kind := range g.kinds {
 		if kind.of.starts(placed) {
 			sum += pods[i]
-			roles[kind.role] += int32(pods[i])
+			roles[kind.role] += pods[i]
 		}
 	}
 	for _, of := range g.subgroups {
@@ -230,11 +234,8 @@ func (g *gang) enough(pods []int) bool {
 	if sum < g.missing {
 		return false
 	}
-	if g.job.MinAvailable < g.job.TaskMinAvailableTotal {
-		return true
-	}
-	for role, least := range g.job.TaskMinAvailable {
-		if g.failures.placed[role]+roles[role] < least {
+	for role, least := range g.roles {
+		if roles[role] < least {
 			return false
 		}
 	}

@@ -95,6 +95,6 @@ func (g *gang) placeOn(statement *framework.Statement, task *api.TaskInfo, node 
 		return errNotPlaced
 	}
 	delete(g.job.NodesFitErrors, task.UID)
-	g.failures.got(task)
+	g.failuresOf(g.job).got(task)
 	return nil
 }
