@@ -234,8 +234,8 @@ func (s *fixture) tiers() []conf.Tier {
 	on := ptr.To(true)
 	options := []conf.PluginOption{
 		{Name: name, EnabledNodeOrder: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on, EnabledPreemptable: on,
-			EnabledQueueOrder: on, EnabledPredicate: on, EnabledJobReady: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on, EnabledOverused: on},
-		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
+			EnabledQueueOrder: on, EnabledPredicate: on, EnabledJobReady: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on, EnabledOverused: on, EnabledHyperNodeGradient: on},
+		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on, EnabledSubJobReady: on, EnabledSubJobPipelined: on},
 		{Name: predicates.Name, EnabledPredicate: on, Arguments: map[string]any{upstreampredicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
 	}
 	tiers := []conf.Tier{{Plugins: append(options, s.extra...)}}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
+	schedulingv1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 )
@@ -93,5 +94,41 @@ func TestAGangWithPodsThatNoNodeSuitsTakesTimeForEachOfThem(t *testing.T) {
 	few, many := takes(500), takes(4000)
 	if many > 12*few {
 		t.Errorf("8 times as many pods take %.1f times as much memory in all", many/few)
+	}
+}
+
+// TestAGroupIsNotTriedInVain: each group asks all nodes, and a user may have thousands of them.
+func TestAGroupIsNotTriedInVain(t *testing.T) {
+	const groups, nodes = 2000, 8
+	for name, test := range map[string]struct {
+		least int32
+		cores func(pod int) string
+	}{
+		"all groups are needed":             {groups, func(pod int) string { return fmt.Sprintf("%dm", 1000+pod) }},
+		"one is needed, and they are alike": {1, func(int) string { return "1" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFixture(slices.Repeat([]int{5}, nodes)...).queue("root", "", nil).queue("q", "root", nil)
+			var all []*corev1.Pod
+			for p := range groups {
+				pod := newPod(fmt.Sprintf("p-%04d", p), "", corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(test.cores(p))})
+				pod.Labels = map[string]string{"id": fmt.Sprint(p)}
+				all = append(all, pod)
+			}
+			s.job("gang", "q", inqueue, nil, all...)
+			s.group().MinMember = test.least
+			s.group().SubGroupPolicy = []schedulingv1.SubGroupPolicySpec{{Name: "each", SubGroupSize: ptr.To[int32](1), MinSubGroups: &test.least, MatchLabelKeys: []string{"id"}}}
+			ssn := s.open(t)
+			var asked atomic.Int64
+			ssn.Tiers = append(ssn.Tiers, conf.Tier{Plugins: []conf.PluginOption{{Name: "sla", EnabledPredicate: ptr.To(true)}}})
+			ssn.AddPredicateFn("sla", func(task *api.TaskInfo, on *api.NodeInfo) error {
+				asked.Add(1)
+				return api.NewFitError(task, on, "no pod may be here")
+			})
+			s.Run((&Plugins{cache: s.cache}).Actions()[:1])
+			if asked.Load() < nodes || asked.Load() > 3*nodes {
+				t.Errorf("nodes were asked %d times", asked.Load())
+			}
+		})
 	}
 }

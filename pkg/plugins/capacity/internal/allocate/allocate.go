@@ -57,6 +57,12 @@ func New(ssn *framework.Session, placements *placement.Session, nominations *nom
 		groups: groups{upstream: upstream, jobs: map[api.JobID]*turns{}}, failures: map[api.JobID]*failures{},
 	}
 	ssn.AddOverusedFn(plugin, a.groups.overused)
+	ssn.AddHyperNodeGradientForSubJobFn(plugin, func(group *api.SubJobInfo, within *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
+		if current := a.groups.current; current != nil && current.inVain.skips(group, within.Name) {
+			return nil
+		}
+		return nominations.Trial.Gradients(ssn, plugin, group, within)
+	})
 	framework.GetArgOfActionFromConf(ssn.Configurations, "allocate").GetBool(&a.remembersErrors, conf.EnablePredicateErrCacheKey)
 	for _, job := range ssn.Jobs {
 		a.add(job)

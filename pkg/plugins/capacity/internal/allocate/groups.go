@@ -25,6 +25,8 @@ type turns struct {
 	next  func() (struct{}, bool)
 	stop  func()
 	pause func(struct{}) bool
+	// inVain says which groups need not be tried in the turn.
+	inVain *inVain
 }
 
 // ofGroups reports whether upstream's action places the pods of a job.
@@ -34,10 +36,12 @@ func ofGroups(job *api.JobInfo) bool {
 
 // run gives a job a turn, in which upstream's action sees no other job. It reports whether there may be more turns. remembersErrors says that upstream's
 // action asks a node once for all pods with the same role.
-func (g *groups) run(session *framework.Session, job *api.JobInfo, remembersErrors bool) (more bool) {
+func (g *groups) run(a *Action, job *api.JobInfo, remembersErrors bool) (more bool) {
+	session := a.session
 	jobs, configurations := session.Jobs, session.Configurations
 	session.Jobs, g.current = map[api.JobID]*api.JobInfo{job.UID: job}, g.of(session, job.UID)
 	session.Configurations = append([]conf.Configuration{{Name: "allocate", Arguments: map[string]any{conf.EnablePredicateErrCacheKey: remembersErrors}}}, configurations...)
+	g.current.inVain = &inVain{Action: a, job: job}
 	_, more = g.current.next()
 	session.Jobs, session.Configurations, g.current = jobs, configurations, nil
 	return more

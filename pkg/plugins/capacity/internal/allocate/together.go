@@ -33,7 +33,7 @@ func (a *Action) together(queue *api.QueueInfo, job *api.JobInfo, subJob *api.Su
 
 // runGroups gives a job a turn of upstream's action. If its pods get no nodes one after another, the action is told which ones they can have together.
 func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
-	more = a.groups.run(a.session, job, a.remembersErrors)
+	more = a.groups.run(a, job, a.remembersErrors)
 	if a.session.JobReady(job) || a.session.JobPipelined(job) {
 		return more
 	}
@@ -50,7 +50,7 @@ func (a *Action) runGroups(queue *api.QueueInfo, job *api.JobInfo) (more bool) {
 	job.ResetFitErr()
 	a.groups.begin(job.UID)
 	a.placements.Follow(g.groups, g.choice)
-	more = a.groups.run(a.session, job, false) // pods with the same role have different nodes
+	more = a.groups.run(a, job, false) // pods with the same role have different nodes
 	a.placements.Follow(nil, nil)
 	if !a.session.JobReady(job) {
 		job.NodesFitErrors, job.JobFitErrors = failed, why

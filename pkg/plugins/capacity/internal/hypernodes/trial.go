@@ -18,13 +18,18 @@ type Trial struct {
 // Follow makes a session tell the trial the HyperNode, as the opinion of a plugin.
 func (t *Trial) Follow(session *framework.Session, plugin string) {
 	session.AddHyperNodeGradientForSubJobFn(plugin, func(group *api.SubJobInfo, hyperNode *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
-		t.job, t.nodes = group.Job, session.RealNodesSet[hyperNode.Name]
-		if needsAll := group.ReadyTaskNum()+int32(len(group.TaskStatusIndex[api.Pending])) <= group.MinAvailable; !needsAll {
-			return tiersOf(session, group, hyperNode)
-		}
-		defer silence(session, plugin)()
-		return session.HyperNodeGradientForSubJobFn(group, hyperNode)
+		return t.Gradients(session, plugin, group, hyperNode)
 	})
+}
+
+// Gradients begins to try a group of pods in a HyperNode. It returns the HyperNodes in there in which the group may be, by tier.
+func (t *Trial) Gradients(session *framework.Session, plugin string, group *api.SubJobInfo, within *api.HyperNodeInfo) [][]*api.HyperNodeInfo {
+	t.job, t.nodes = group.Job, session.RealNodesSet[within.Name]
+	if needsAll := group.ReadyTaskNum()+int32(len(group.TaskStatusIndex[api.Pending])) <= group.MinAvailable; !needsAll {
+		return tiersOf(session, group, within)
+	}
+	defer silence(session, plugin)()
+	return session.HyperNodeGradientForSubJobFn(group, within)
 }
 
 // Excludes reports whether a node is outside the HyperNode in which the job of a pod is being placed.

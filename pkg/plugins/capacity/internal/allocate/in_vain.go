@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocate
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// inVain says which groups of pods upstream's action need not try, because it has tried others in the same HyperNode. Each group asks all nodes again: a job of
+// thousands of groups took seconds of each session.
+type inVain struct {
+	*Action
+	job *api.JobInfo
+	// within is the HyperNode in which the job is being placed.
+	within string
+	// last is the group that was tried last. It had this number of waiting pods.
+	last    *api.SubJobInfo
+	waiting int
+	// failed has what the groups look like that got nothing.
+	failed map[string]bool
+	// groups has the number of groups of each policy that are ready or may still get ready, and pods the number of pods that the job has or may still get.
+	groups map[api.SubJobGID]int32
+	pods   int
+}
+
+func (v *inVain) begin(within string) {
+	v.within, v.last, v.failed, v.groups, v.pods = within, nil, map[string]bool{}, map[api.SubJobGID]int32{}, len(v.job.Tasks)
+	for _, group := range v.job.SubJobs {
+		v.groups[group.GID]++
+	}
+}
+
+// skips reports whether a group would get nothing in a HyperNode, or whether its job cannot start there whatever the group gets. Upstream's action asks this
+// before it tries a group.
+func (v *inVain) skips(group *api.SubJobInfo, within string) bool {
+	if v.within != within {
+		v.begin(within)
+	}
+	if v.last != nil && len(v.last.TaskStatusIndex[api.Pending]) == v.waiting {
+		v.fail(v.last)
+		if looks, ok := v.looksOf(v.last); ok {
+			v.failed[looks] = true
+		}
+	}
+	v.last, v.waiting = group, len(group.TaskStatusIndex[api.Pending])
+	skips := v.doomed()
+	if !skips && len(v.failed) > 0 {
+		looks, ok := v.looksOf(group)
+		skips = ok && v.failed[looks]
+	}
+	if skips {
+		v.fail(group)
+		v.last = nil
+	}
+	return skips
+}
+
+func (v *inVain) fail(group *api.SubJobInfo) {
+	for _, task := range group.TaskStatusIndex[api.Pending] {
+		if !task.Resreq.IsEmpty() { // pods without requests count for the minimum
+			v.pods--
+		}
+	}
+	if !v.session.SubJobReady(v.job, group) {
+		v.groups[group.GID]--
+	}
+}
+
+// doomed reports whether the job cannot start any more. What a group does not get at first, it does not get later.
+func (v *inVain) doomed() bool {
+	if v.pods < int(v.job.MinAvailable) {
+		return true
+	}
+	for policy, least := range v.job.MinSubJobs {
+		if v.groups[policy] < least {
+			return true
+		}
+	}
+	return false
+}
+
+// looksOf returns what the waiting pods of a group look like. Of two groups that look alike, the second one gets nothing if the first one got nothing. The
+// result is false if that is not sure.
+func (v *inVain) looksOf(group *api.SubJobInfo) (string, bool) {
+	if !v.filters {
+		return "", false
+	}
+	looks := map[look]int{}
+	for _, task := range group.TaskStatusIndex[api.Pending] {
+		named := slices.ContainsFunc(task.Pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
+		if named || task.SchGated || v.session.PrePredicateFn(task) != nil {
+			return "", false
+		}
+		signed, ok := v.sign(task)
+		if !ok {
+			return "", false
+		}
+		looks[look{role: task.TaskRole, signed: signed}]++
+	}
+	return fmt.Sprint(group.GID, " ", group.AllocatedHyperNode, " ", group.MinAvailable-group.ReadyTaskNum(), " ", looks), true
+}
