@@ -18,9 +18,9 @@ type inVain struct {
 	job *api.JobInfo
 	// within is the HyperNode in which the job is being placed.
 	within string
-	// last is the group that was tried last. It had this number of waiting pods.
-	last    *api.SubJobInfo
-	waiting int
+	// last is the group that was tried last, and tried has its pods that waited before.
+	last  *api.SubJobInfo
+	tried []*api.TaskInfo
 	// failed has what the groups look like that got nothing.
 	failed map[string]bool
 	// groups has the number of groups of each policy that are ready or may still get ready, and pods the number of pods that the job has or may still get.
@@ -41,27 +41,38 @@ func (v *inVain) skips(group *api.SubJobInfo, within string) bool {
 	if v.within != within {
 		v.begin(within)
 	}
-	if v.last != nil && len(v.last.TaskStatusIndex[api.Pending]) == v.waiting {
-		v.fail(v.last)
-		if looks, ok := v.looksOf(v.last); ok {
+	waiting := v.waitingOf(group)
+	if v.last != nil && len(v.waitingOf(v.last)) == len(v.tried) {
+		v.fail(v.last, v.tried)
+		if looks, ok := v.looksOf(v.last, v.tried); ok {
 			v.failed[looks] = true
 		}
 	}
-	v.last, v.waiting = group, len(group.TaskStatusIndex[api.Pending])
+	v.last, v.tried = group, waiting
 	skips := v.doomed()
 	if !skips && len(v.failed) > 0 {
-		looks, ok := v.looksOf(group)
+		looks, ok := v.looksOf(group, waiting)
 		skips = ok && v.failed[looks]
 	}
 	if skips {
-		v.fail(group)
+		v.fail(group, waiting)
 		v.last = nil
 	}
 	return skips
 }
 
-func (v *inVain) fail(group *api.SubJobInfo) {
-	for _, task := range group.TaskStatusIndex[api.Pending] {
+// waitingOf returns the waiting pods of a group. Volcano's index of the group also has pods that have got a node in this session.
+func (v *inVain) waitingOf(group *api.SubJobInfo) (waiting []*api.TaskInfo) {
+	for id := range group.Tasks {
+		if task := v.job.Tasks[id]; task != nil && task.Status == api.Pending {
+			waiting = append(waiting, task)
+		}
+	}
+	return waiting
+}
+
+func (v *inVain) fail(group *api.SubJobInfo, waiting []*api.TaskInfo) {
+	for _, task := range waiting {
 		if !task.Resreq.IsEmpty() { // pods without requests count for the minimum
 			v.pods--
 		}
@@ -84,14 +95,14 @@ func (v *inVain) doomed() bool {
 	return false
 }
 
-// looksOf returns what the waiting pods of a group look like. Of two groups that look alike, the second one gets nothing if the first one got nothing. The
+// looksOf returns what a group and its waiting pods look like. Of two groups that look alike, the second one gets nothing if the first one got nothing. The
 // result is false if that is not sure.
-func (v *inVain) looksOf(group *api.SubJobInfo) (string, bool) {
+func (v *inVain) looksOf(group *api.SubJobInfo, waiting []*api.TaskInfo) (string, bool) {
 	if !v.filters {
 		return "", false
 	}
 	looks := map[look]int{}
-	for _, task := range group.TaskStatusIndex[api.Pending] {
+	for _, task := range waiting {
 		named := slices.ContainsFunc(task.Pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
 		if named || task.SchGated || v.session.PrePredicateFn(task) != nil {
 			return "", false
