@@ -10,12 +10,12 @@ import (
 
 // The cost of long searches for devices. One unit is about two microseconds, see steps.
 const (
-	// BudgetOfSession is what the long searches of one session may spend together, some 0.3 seconds.
-	BudgetOfSession = 150_000
+	// BudgetOfSession is what the long searches of one session may spend together, some 0.7 seconds.
+	BudgetOfSession = 300_000
 	// BudgetOfAnswers is the same for the answers to all questions of people in one session.
-	BudgetOfAnswers = 30_000
+	BudgetOfAnswers = 60_000
 	// budgetOfJob is the maximum that long searches of one job may spend in one session. No search gets more.
-	budgetOfJob = 50_000
+	budgetOfJob = 100_000
 	// kept is the part of the budget that a session keeps for jobs that waited in earlier sessions.
 	kept = BudgetOfSession * 2 / 3
 )
