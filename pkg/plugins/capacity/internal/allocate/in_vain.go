@@ -3,7 +3,9 @@
 package allocate
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,12 +20,13 @@ type inVain struct {
 	job *api.JobInfo
 	// within is the HyperNode in which the job is being placed.
 	within string
-	// last is the group that was tried last, and tried has its pods that waited before.
-	last  *api.SubJobInfo
-	tried []*api.TaskInfo
+	// last is the group that was tried last. The job had this number of waiting pods before.
+	last    *api.SubJobInfo
+	waiting int
 	// failed has what the groups look like that got nothing.
 	failed map[string]bool
-	// groups has the number of groups of each policy that are ready or may still get ready, and pods the number of pods that the job has or may still get.
+	// groups has the number of groups of each policy that are ready, or wait for leaving pods, or may still do so, and pods the number of pods that the job has
+	// or may still get.
 	groups map[api.SubJobGID]int32
 	pods   int
 }
@@ -41,43 +44,40 @@ func (v *inVain) skips(group *api.SubJobInfo, within string) bool {
 	if v.within != within {
 		v.begin(within)
 	}
-	waiting := v.waitingOf(group)
-	if v.last != nil && len(v.waitingOf(v.last)) == len(v.tried) {
-		v.fail(v.last, v.tried)
-		if looks, ok := v.looksOf(v.last, v.tried); ok {
+	if v.last != nil && len(v.job.TaskStatusIndex[api.Pending]) == v.waiting {
+		v.fail(v.last)
+		if looks, ok := v.looksOf(v.last); ok {
 			v.failed[looks] = true
 		}
 	}
-	v.last, v.tried = group, waiting
+	v.last, v.waiting = group, len(v.job.TaskStatusIndex[api.Pending])
 	skips := v.doomed()
 	if !skips && len(v.failed) > 0 {
-		looks, ok := v.looksOf(group, waiting)
+		looks, ok := v.looksOf(group)
 		skips = ok && v.failed[looks]
 	}
 	if skips {
-		v.fail(group, waiting)
+		v.fail(group)
 		v.last = nil
 	}
 	return skips
 }
 
-// waitingOf returns the waiting pods of a group. Volcano's index of the group also has pods that have got a node in this session.
-func (v *inVain) waitingOf(group *api.SubJobInfo) (waiting []*api.TaskInfo) {
-	for id := range group.Tasks {
-		if task := v.job.Tasks[id]; task != nil && task.Status == api.Pending {
-			waiting = append(waiting, task)
-		}
-	}
-	return waiting
+// pending returns the waiting pods of a group. Upstream's action also leaves those among them that got nodes: it gives these to copies of the pods.
+func (v *inVain) pending(group *api.SubJobInfo) []*api.TaskInfo {
+	return slices.DeleteFunc(slices.Collect(maps.Values(group.TaskStatusIndex[api.Pending])), func(task *api.TaskInfo) bool {
+		return v.job.TaskStatusIndex[api.Pending][task.UID] == nil
+	})
 }
 
-func (v *inVain) fail(group *api.SubJobInfo, waiting []*api.TaskInfo) {
-	for _, task := range waiting {
+// fail notes that a group gets nothing.
+func (v *inVain) fail(group *api.SubJobInfo) {
+	for _, task := range v.pending(group) {
 		if !task.Resreq.IsEmpty() { // pods without requests count for the minimum
 			v.pods--
 		}
 	}
-	if !v.session.SubJobReady(v.job, group) {
+	if !v.session.SubJobReady(v.job, group) && !v.session.SubJobPipelined(v.job, group) {
 		v.groups[group.GID]--
 	}
 }
@@ -95,14 +95,21 @@ func (v *inVain) doomed() bool {
 	return false
 }
 
-// looksOf returns what a group and its waiting pods look like. Of two groups that look alike, the second one gets nothing if the first one got nothing. The
-// result is false if that is not sure.
-func (v *inVain) looksOf(group *api.SubJobInfo, waiting []*api.TaskInfo) (string, bool) {
-	if !v.filters {
+// looksOf returns what the waiting pods of a group look like, in the order in which they are tried: it decides which of them get what. Of two groups that look
+// alike, the second one gets nothing if the first one got nothing. The result is false if that is not sure, as it is while pods are sent to nodes.
+func (v *inVain) looksOf(group *api.SubJobInfo) (string, bool) {
+	if !v.filters || v.placements.Follows() {
 		return "", false
 	}
-	looks := map[look]int{}
-	for _, task := range waiting {
+	tasks, looks := v.pending(group), sha256.New()
+	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int {
+		if v.session.TaskOrderFn(a, b) {
+			return -1
+		}
+		return 1
+	})
+	fmt.Fprint(looks, group.GID, " ", group.AllocatedHyperNode, " ", group.MinAvailable-group.ReadyTaskNum(), " ", group.WaitingTaskNum())
+	for _, task := range tasks {
 		named := slices.ContainsFunc(task.Pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
 		if named || task.SchGated || v.session.PrePredicateFn(task) != nil {
 			return "", false
@@ -111,7 +118,7 @@ func (v *inVain) looksOf(group *api.SubJobInfo, waiting []*api.TaskInfo) (string
 		if !ok {
 			return "", false
 		}
-		looks[look{role: task.TaskRole, signed: signed}]++
+		fmt.Fprintf(looks, " %q %x", task.TaskRole, signed)
 	}
-	return fmt.Sprint(group.GID, " ", group.AllocatedHyperNode, " ", group.MinAvailable-group.ReadyTaskNum(), " ", looks), true
+	return string(looks.Sum(nil)), true
 }

@@ -72,10 +72,11 @@ func (s *Session) Follow(groups []Group, choice devices.Choice) {
 	s.Devices.Follow(choice)
 }
 
+// Follows reports whether pods are sent to nodes.
+func (s *Session) Follows() bool { return len(s.planned) > 0 }
+
 // Excludes reports whether pods are sent to nodes, and a pod is not one of them.
-func (s *Session) Excludes(task *api.TaskInfo) bool {
-	return len(s.planned) > 0 && s.planned[task.UID] == ""
-}
+func (s *Session) Excludes(task *api.TaskInfo) bool { return s.Follows() && s.planned[task.UID] == "" }
 
 // EffortTogether returns the effort for the search for all pods of a job together in this session. It is nil if the scheduler does not allocate devices.
 func (s *Session) EffortTogether(queue string, job api.JobID) *dra.Effort {
