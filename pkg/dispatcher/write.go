@@ -154,8 +154,8 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 		switch {
 		case err == nil:
 			return nil
-		case !sent && apierrors.IsConflict(err): // the informer may be late
-			later, _ := d.read(ctx, until, rb)
+		case !sent && (apierrors.IsConflict(err) || readiness.TooLarge(err)): // the informer may be late
+			later, _ := d.later(ctx, until, rb, readiness.TooLarge(err))
 			if later == nil || again == nil {
 				return err
 			}
@@ -176,6 +176,21 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 		case <-poll.C:
 		}
 	}
+}
+
+// later returns the stored version of a binding, nil if there is none for which a decision may count. If the binding is too large, its status is dropped first:
+// it has what each cluster reports, such as all conditions that a Volcano Job ever had, until nothing else fits beside it. Karmada notes it again.
+func (d *Dispatcher) later(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, tooLarge bool) (*workv1alpha2.ResourceBinding, error) {
+	latest, err := d.read(ctx, until, rb)
+	if err != nil || latest == nil || !tooLarge {
+		return latest, err
+	}
+	if len(latest.Status.AggregatedStatus) == 0 || !time.Now().Before(until) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	return d.cache.DropStatus(ctx, latest)
 }
 
 // patch sends a patch. The API server drops a request when its client does, so nothing is stored much later.
