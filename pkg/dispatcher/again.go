@@ -27,6 +27,18 @@ func takesBack(w *framework.Workload, requeue *binding.Requeue) again {
 	}
 }
 
+// takesBackInVain is takesBack for a grant that no cluster can use.
+func takesBackInVain(w *framework.Workload, requeue *binding.Requeue) again {
+	takesBack := takesBack(w, requeue)
+	return func(later *workv1alpha2.ResourceBinding) []byte {
+		state := binding.Read(later, w.Works)
+		if !state.NotPlaced || state.PlacedUntil.After(w.State.PlacedUntil) {
+			return nil
+		}
+		return takesBack(later)
+	}
+}
+
 // takesBackAs is takesBack with another grant in place of the one that the workload has.
 func takesBackAs(w *framework.Workload, grant *binding.Grant, requeue *binding.Requeue) again {
 	return func(later *workv1alpha2.ResourceBinding) []byte {
