@@ -20,10 +20,22 @@ type again func(later *workv1alpha2.ResourceBinding) []byte
 func takesBack(w *framework.Workload, requeue *binding.Requeue) again {
 	return func(later *workv1alpha2.ResourceBinding) []byte {
 		state, same := sameCharge(w, later)
-		if !same || state.Deleting || state.Hold != nil && state.Hold.Reason != binding.Growing {
+		if !same || !goesOn(&state) {
 			return nil
 		}
 		return binding.PatchTakeBack(later, state.Hold, w.Queue, requeue)
+	}
+}
+
+// takesBackInVain is takesBack for a grant that no cluster can use.
+func takesBackInVain(w *framework.Workload, requeue *binding.Requeue) again {
+	takesBack := takesBack(w, requeue)
+	return func(later *workv1alpha2.ResourceBinding) []byte {
+		state := binding.Read(later, w.Works)
+		if !state.NotPlaced || state.PlacedUntil.After(w.State.PlacedUntil) {
+			return nil
+		}
+		return takesBack(later)
 	}
 }
 
@@ -31,8 +43,7 @@ func takesBack(w *framework.Workload, requeue *binding.Requeue) again {
 func takesBackAs(w *framework.Workload, grant *binding.Grant, requeue *binding.Requeue) again {
 	return func(later *workv1alpha2.ResourceBinding) []byte {
 		state, same := sameCharge(w, later)
-		if !same || state.Deleting || state.Hold != nil && state.Hold.Reason != binding.Growing ||
-			later.Annotations[binding.GrantAnnotation] != w.Binding.Annotations[binding.GrantAnnotation] {
+		if !same || !goesOn(&state) || later.Annotations[binding.GrantAnnotation] != w.Binding.Annotations[binding.GrantAnnotation] {
 			return nil
 		}
 		return binding.PatchTakeBackAs(later, state.Hold, grant, requeue)
@@ -58,6 +69,11 @@ func returned(w *framework.Workload) again {
 		}
 		return binding.PatchEndGrant(later, state.Hold)
 	}
+}
+
+// goesOn reports whether a workload runs or may run, and is neither deleted nor taken back. What has ended meanwhile would run again after it was taken back.
+func goesOn(state *binding.State) bool {
+	return !state.Deleting && !state.Finished && (state.Hold == nil || state.Hold.Reason == binding.Growing)
 }
 
 // sameCharge returns the state of a later version of the binding of a workload, and whether it has the same grant and clusters.

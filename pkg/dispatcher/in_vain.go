@@ -24,7 +24,7 @@ func (c *cycle) waitedFor(since time.Time) bool {
 // takeBackInVain takes back a grant that no cluster can use. The workload waits longer each time.
 func (c *cycle) takeBackInVain(w *framework.Workload, why string) {
 	requeue := c.inVain(w, why)
-	c.end(report.TakenBack(w, requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, requeue))
+	c.endSoon(report.TakenBack(w, requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, requeue), takesBackInVain(w, requeue))
 }
 
 // inVain returns the record of one more grant in vain.

@@ -74,3 +74,23 @@ func TestAUserKeepsNothingFromBeingTakenBackByUpdates(t *testing.T) {
 		}
 	}
 }
+
+// TestAUserKeepsNoRoomInVainByUpdates: no cluster can run it, and others of its queue wait.
+func TestAUserKeepsNoRoomInVainByUpdates(t *testing.T) {
+	w := newQueueWorld(t, 1, 4, true)
+	w.deploy("two", 4, "")
+	w.onlyTo("two")
+	w.pass(10)
+	if _, granted := w.has("two"); !granted {
+		t.Fatalf("it is not granted room: %s", w.says())
+	}
+	w.deploy("other", 4, "m1")
+	for range 1200 {
+		w.busyRound(func() { w.relabel("two") })
+		if _, granted := w.has("other"); granted {
+			return
+		}
+		w.sleep(1e9)
+	}
+	t.Errorf("it waits for twenty minutes: %s", w.says())
+}

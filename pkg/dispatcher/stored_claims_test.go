@@ -3,11 +3,13 @@
 package dispatcher
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	karmadafake "github.com/karmada-io/karmada/pkg/generated/clientset/versioned/fake"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +17,7 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/metadata"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
@@ -88,5 +91,45 @@ func TestManyClaimsKeepNobodyWaiting(t *testing.T) {
 	asked := len(stored.Actions()) + len(d.clients.Kubernetes.(*kubefake.Clientset).Actions())
 	if asked > 1 {
 		t.Errorf("%d requests for 64 claim templates of 100 workloads, want one", asked)
+	}
+}
+
+// TestASlowListOfClaimsKeepsNoOtherNamespaceWaiting: a user may have so many claims that the list takes seconds, and more workloads than there are writers.
+func TestASlowListOfClaimsKeepsNoOtherNamespaceWaiting(t *testing.T) {
+	const each = 2 * writers
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	d, _ := dispatcherWith(t)
+	written, wrote := make(chan struct{}), 0
+	d.clients.Karmada.(*karmadafake.Clientset).PrependReactor("patch", "resourcebindings", func(action k8stesting.Action) (bool, runtime.Object, error) {
+		if action.GetNamespace() == "other" {
+			if wrote++; wrote == each {
+				close(written)
+			}
+		}
+		return true, aBinding(), nil
+	})
+	stored := newMetadata(t, claimTemplateOf("gpus", "1", ""))
+	stored.PrependReactor("list", "*", func(k8stesting.Action) (bool, runtime.Object, error) {
+		select {
+		case <-written:
+		case <-ctx.Done():
+			t.Error("another namespace waits for the list")
+		}
+		return false, nil, nil
+	})
+	d.clients.Metadata = stored
+	var decisions []decision
+	for range each {
+		slow, other := aDecision()[0], aDecision()[0]
+		slow.Workload.Needs.Read, slow.counted = []framework.ClaimRead{{IsTemplate: true, Name: "gpus", UID: "1"}}, true
+		other.Workload.Binding.Namespace = "other"
+		decisions = append(decisions, slow, other)
+	}
+	d.write(t.Context(), time.Now().Add(time.Minute), decisions)
+	for i := range decisions {
+		if decisions[i].err != nil {
+			t.Fatal(decisions[i].err)
+		}
 	}
 }

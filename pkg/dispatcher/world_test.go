@@ -161,6 +161,9 @@ func (w *world) binding(key string) *workv1alpha2.ResourceBinding {
 
 var errUnanswered = errors.New("connection reset by peer")
 
+// etcdTakes is how many bytes of an object etcd stores.
+const etcdTakes = 3 << 19
+
 // patch acts as the API server on a merge patch of a dispatcher. The webhooks do not apply to it.
 func (w *world) patch(key string, text []byte) (*workv1alpha2.ResourceBinding, error) {
 	if w.faulty && w.chance(2) {
@@ -185,6 +188,9 @@ func (w *world) patch(key string, text []byte) (*workv1alpha2.ResourceBinding, e
 	}
 	if response := w.admit(dispatcherUser, admission.BindingsPath, "UPDATE", rb, next); !response.Allowed {
 		return nil, apierrors.NewForbidden(resource, key, errors.New(response.Result.Message))
+	}
+	if len(after) > etcdTakes {
+		return nil, apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
 	}
 	w.save(next)
 	if w.faulty && w.chance(2) {

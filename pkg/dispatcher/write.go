@@ -3,10 +3,8 @@
 package dispatcher
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -45,35 +43,47 @@ var errTooOld = errors.New("the decision is too old to be written, and is made a
 
 // write writes each decision with one patch, and returns when the result of each is known. The precondition of a patch is the version of the binding
 // at the decision. If the binding has changed since, the next cycle decides again. After until, nothing more is sent.
+//
+// Namespaces take turns. All decisions are right, but those that come last may be too old by then, and a user may have thousands of workloads, or very large
+// ones, or so many claims that it takes seconds to read them.
 func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []decision) {
-	group := errgroup.Group{}
-	group.SetLimit(writers)
 	claims := d.cache.StoredClaims()
-	for _, i := range inTurns(decisions) {
-		if decisions[i].patch == nil {
-			continue
-		}
-		group.Go(func() error {
-			decisions[i].err = d.writeOne(ctx, until, &decisions[i], claims)
-			d.metrics.Patched(decisions[i].Patch(), decisions[i].err)
+	turns := make(chan struct{}, writers) // who waits longest comes first
+	var all errgroup.Group
+	for _, own := range byNamespace(decisions) {
+		all.Go(func() error {
+			for _, one := range own {
+				if one.readsClaims() {
+					_ = knowsClaims(ctx, until, one.Workload, claims) // writeOne asks again
+				}
+				turns <- struct{}{}
+				all.Go(func() error {
+					defer func() { <-turns }()
+					one.err = d.writeOne(ctx, until, one, claims)
+					d.metrics.Patched(one.Patch(), one.err)
+					return nil
+				})
+			}
 			return nil
 		})
 	}
-	_ = group.Wait() // each decision has its own error
+	_ = all.Wait() // each decision has its own error
 }
 
-// inTurns returns the order in which decisions are written: the first of each namespace, then the second of each, and so on. All of them are right, but those
-// that come last may be too old by then, and a user may have thousands of workloads, or very large ones.
-func inTurns(decisions []decision) []int {
-	order, turns, before := make([]int, len(decisions)), make([]int, len(decisions)), map[string]int{}
+// byNamespace returns the decisions with patches of each namespace, in their order.
+func byNamespace(decisions []decision) map[string][]*decision {
+	of := map[string][]*decision{}
 	for i := range decisions {
-		namespace := decisions[i].Workload.Binding.Namespace
-		order[i], turns[i] = i, before[namespace]
-		before[namespace]++
+		if one := &decisions[i]; one.patch != nil {
+			namespace := one.Workload.Binding.Namespace
+			of[namespace] = append(of[namespace], one)
+		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(turns[a], turns[b]) })
-	return order
+	return of
 }
+
+// readsClaims reports whether a decision is written only if it was based on the stored claims and claim templates.
+func (d *decision) readsClaims() bool { return d.counted && !d.raises }
 
 // writeOne writes a decision. Before a grant ends, it asks the API server, because the cache may not show a new Work.
 func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *decision, claims *cache.StoredClaims) error {
@@ -93,7 +103,7 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 			return err
 		}
 	}
-	if decided.counted && !decided.raises {
+	if decided.readsClaims() {
 		if err := knowsClaims(ctx, until, decided.Workload, claims); err != nil {
 			return err
 		}
@@ -154,8 +164,8 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 		switch {
 		case err == nil:
 			return nil
-		case !sent && apierrors.IsConflict(err): // the informer may be late
-			later, _ := d.read(ctx, until, rb)
+		case !sent && (apierrors.IsConflict(err) || readiness.TooLarge(err)): // the informer may be late
+			later, _ := d.later(ctx, until, rb, readiness.TooLarge(err))
 			if later == nil || again == nil {
 				return err
 			}
@@ -176,6 +186,21 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 		case <-poll.C:
 		}
 	}
+}
+
+// later returns the stored version of a binding, nil if there is none for which a decision may count. If the binding is too large, its status is dropped first:
+// it has what each cluster reports, such as all conditions that a Volcano Job ever had, until nothing else fits beside it. Karmada notes it again.
+func (d *Dispatcher) later(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, tooLarge bool) (*workv1alpha2.ResourceBinding, error) {
+	latest, err := d.read(ctx, until, rb)
+	if err != nil || latest == nil || !tooLarge {
+		return latest, err
+	}
+	if len(latest.Status.AggregatedStatus) == 0 || !time.Now().Before(until) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	return d.cache.DropStatus(ctx, latest)
 }
 
 // patch sends a patch. The API server drops a request when its client does, so nothing is stored much later.

@@ -6,9 +6,13 @@ package multicluster
 
 import (
 	"context"
+	"strings"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // reclaimScenarios are about queues that reclaim what they deserve.
@@ -30,6 +34,21 @@ var reclaimScenarios = []scenario{
 			f.finish(ctx, "ours")
 			f.expectRunningIn(ctx, west, "borrower", 2)
 			f.expectReleased(ctx, "kept", "borrower", "ours", "borrower")
+		},
+	},
+	{
+		name: "what clusters report leaves no room in a binding, and it is taken back all the same",
+		run: func(ctx context.Context, f *fixture) {
+			ours, theirs := f.oursAndTheirs(ctx, "4")
+			f.volcanoJob(ctx, workload{name: "kept", queue: theirs, pods: 2})
+			f.expectRunning(ctx, "kept", 2)
+			f.nextSecond(ctx, volcanoJobs, "kept")
+			f.volcanoJob(ctx, workload{name: "verbose", queue: theirs, pods: 2})
+			f.expectRunning(ctx, "verbose", 2)
+			f.fillStatus(ctx, "verbose-job")
+			f.volcanoJob(ctx, workload{name: "ours", queue: ours, pods: 2})
+			f.expectRunning(ctx, "ours", 2)
+			f.expectNotified(ctx, volcanoJobs, "verbose", "Reclaimed", ours)
 		},
 	},
 	{
@@ -75,6 +94,24 @@ var reclaimScenarios = []scenario{
 			f.expectReleasedOnce(ctx, "theirs", "ours")
 		},
 	},
+}
+
+// fillStatus fills the status of a binding until nothing else fits into etcd.
+func (f *fixture) fillStatus(ctx context.Context, name string) {
+	GinkgoHelper()
+	bindings := karmada.WorkV1alpha2().ResourceBindings(f.namespace)
+	for fits, tooMuch := 1<<20, 2<<20; tooMuch-fits > 16; {
+		half := (fits + tooMuch) / 2
+		binding, err := bindings.Get(ctx, name, metav1.GetOptions{})
+		f.Expect(err).NotTo(HaveOccurred())
+		binding.Status.AggregatedStatus = []workv1alpha2.AggregatedStatusItem{{ClusterName: "full", AppliedMessage: strings.Repeat("-", half)}}
+		switch _, err := bindings.UpdateStatus(ctx, binding, metav1.UpdateOptions{}); {
+		case err == nil:
+			fits = half
+		case !apierrors.IsConflict(err):
+			tooMuch = half
+		}
+	}
 }
 
 // oursAndTheirs creates two queues below the queue org. They share its capability, and each deserves half of it.

@@ -167,6 +167,13 @@ func PatchForgetRequeue(rb *workv1alpha2.ResourceBinding) []byte {
 	return p.text()
 }
 
+// PatchDropStatus removes what clusters have reported. It is for the subresource status.
+func PatchDropStatus(rb *workv1alpha2.ResourceBinding) []byte {
+	p := patchOf(rb)
+	part(p, "status")["aggregatedStatus"] = nil
+	return p.text()
+}
+
 // DispatchingSuspended reports whether clusters do not get changes of the object.
 func DispatchingSuspended(rb *workv1alpha2.ResourceBinding) bool {
 	return rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)

@@ -5,6 +5,7 @@ package workload
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,6 +27,49 @@ func Unreadable(object metav1.Object) error {
 	return nil
 }
 
+// maxTasks is how many tasks a Volcano Job may have. A task that takes three bytes in a request takes more than a kilobyte in memory: a single job could use
+// up that of all replicas.
+const maxTasks = 1000
+
+// tasks counts the tasks of a Volcano Job without keeping them.
+type tasks struct {
+	Spec struct {
+		Tasks []struct{} `json:"tasks"`
+	} `json:"spec"`
+}
+
+// TooManyTasks returns an error if a Volcano Job or one of a list has too many tasks to be decoded.
+func TooManyTasks(data []byte) error {
+	_, err := tooManyTasks(data, nil)
+	return err
+}
+
+// tooManyTasks is TooManyTasks with the kind of what it refuses. Defaults is the kind of data that names none, or nil.
+func tooManyTasks(data []byte, defaults *schema.GroupVersionKind) (*schema.GroupVersionKind, error) {
+	if len(data) <= maxTasks*len("{},") {
+		return nil, nil
+	}
+	var read struct {
+		metav1.TypeMeta `json:",inline"`
+		tasks           `json:",inline"`
+		Items           []tasks `json:"items"`
+	}
+	_ = json.Unmarshal(data, &read) // the decoder says what is wrong
+	kind := read.GroupVersionKind()
+	if kind.Kind == "" && defaults != nil {
+		kind = *defaults
+	}
+	if single := kind.GroupVersion().WithKind(strings.TrimSuffix(kind.Kind, "List")); single != VolcanoJob {
+		return nil, nil
+	}
+	for _, job := range append(read.Items, read.tasks) {
+		if n := len(job.Spec.Tasks); n > maxTasks {
+			return &kind, fmt.Errorf("spec.tasks has %d tasks: a job has at most %d", n, maxTasks)
+		}
+	}
+	return nil, nil
+}
+
 // Tolerant returns a decoder that accepts Volcano Jobs and PodGroups with values that fit only the schema and not the Go types, such as
 // the quantity "1e1.5". It keeps the metadata, the queue, the PriorityClass, and the names of the tasks of the object. Otherwise, one object would make all
 // others of its kind unreadable.
@@ -35,7 +79,11 @@ type tolerant struct{ runtime.Decoder }
 
 // Decode implements runtime.Decoder.
 func (d tolerant) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	object, kind, err := d.Decoder.Decode(data, defaults, into)
+	var object runtime.Object
+	kind, err := tooManyTasks(data, defaults)
+	if err == nil {
+		object, kind, err = d.Decoder.Decode(data, defaults, into)
+	}
 	if err == nil || kind == nil {
 		return object, kind, err
 	}
@@ -99,6 +147,9 @@ func (d tolerant) metadata(data []byte, kind *schema.GroupVersionKind, into runt
 	}
 	if err := json.Unmarshal(data, &read); err != nil {
 		return nil, err
+	}
+	if len(read.Spec.Tasks) > maxTasks {
+		read.Spec.Tasks = nil
 	}
 	rest, err := json.Marshal(read)
 	if err != nil {

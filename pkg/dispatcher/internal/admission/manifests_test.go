@@ -220,7 +220,7 @@ func TestTheDispatcherMayNotDoMore(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"resourcebindings patch", "queues patch,create", "queues/status update,patch", "events create,patch", "selfsubjectreviews create"}
+	want := []string{"resourcebindings patch", "resourcebindings/status patch", "queues patch,create", "queues/status update,patch", "events create,patch", "selfsubjectreviews create"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the dispatcher may change (-want +got):\n%s", diff)
 	}

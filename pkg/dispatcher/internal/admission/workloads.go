@@ -53,6 +53,9 @@ type Workloads struct {
 
 // Handle answers one request.
 func (w *Workloads) Handle(ctx context.Context, req ctrladmission.Request) ctrladmission.Response {
+	if many := workload.TooManyTasks(req.Object.Raw); many != nil && workload.TooManyTasks(req.OldObject.Raw) == nil {
+		return ctrladmission.Denied(many.Error())
+	}
 	c, err := w.changeOf(ctx, req)
 	if err != nil {
 		return ctrladmission.Errored(http.StatusInternalServerError, err)

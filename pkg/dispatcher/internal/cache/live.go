@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
@@ -114,9 +115,21 @@ func oneOf(id string) metav1.ListOptions {
 
 // Patch sends a merge patch for a binding. The cache shows the result at once.
 func (c *Cache) Patch(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error {
-	written, err := c.clients.Karmada.WorkV1alpha2().ResourceBindings(rb.Namespace).Patch(ctx, rb.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err == nil {
-		c.Wrote(written)
-	}
+	_, err := c.patch(ctx, rb, patch)
 	return err
+}
+
+// DropStatus removes what clusters have reported from a version of a binding, and returns the next one.
+func (c *Cache) DropStatus(ctx context.Context, rb *workv1alpha2.ResourceBinding) (*workv1alpha2.ResourceBinding, error) {
+	return c.patch(ctx, rb, binding.PatchDropStatus(rb), "status")
+}
+
+func (c *Cache) patch(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte, subresources ...string) (*workv1alpha2.ResourceBinding, error) {
+	bindings := c.clients.Karmada.WorkV1alpha2().ResourceBindings(rb.Namespace)
+	written, err := bindings.Patch(ctx, rb.Name, types.MergePatchType, patch, metav1.PatchOptions{}, subresources...)
+	if err != nil {
+		return nil, err
+	}
+	c.Wrote(written)
+	return written, nil
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+)
+
+// TestAJobOfManyTasksTakesLittleMemory: its user writes three bytes for a task, and each request and each replica had more than a kilobyte in memory for it.
+func TestAJobOfManyTasksTakesLittleMemory(t *testing.T) {
+	scheme := apiruntime.NewScheme()
+	if err := AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	decoder := Tolerant(serializer.NewCodecFactory(scheme).UniversalDeserializer())
+	const many = 50_000
+	job := `{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"a"},"spec":{"queue":"q","tasks":[{}` + strings.Repeat(",{}", many-1) + `]}}`
+	small := `{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"b"},"spec":{"tasks":[{"name":"t"}]}}`
+	list := `{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"JobList","metadata":{"resourceVersion":"1"},"items":[` + job + "," + small + `]}`
+	for _, text := range []string{job, list} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		object, _, err := decoder.Decode([]byte(text), nil, nil)
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 100*uint64(len(text)) {
+			t.Errorf("%d bytes of JSON used %d bytes of memory", len(text), used)
+		}
+		first := object
+		if jobs, is := object.(*batchv1alpha1.JobList); is {
+			first = &jobs.Items[0]
+			if other := &jobs.Items[1]; Unreadable(other) != nil || len(other.Spec.Tasks) != 1 {
+				t.Errorf("another job of the list: got %v", other)
+			}
+		}
+		if got := first.(*batchv1alpha1.Job); Unreadable(got) == nil || !strings.Contains(Unreadable(got).Error(), "has 50000 tasks") || got.Spec.Queue != "q" {
+			t.Errorf("got queue %q and the error %v", got.Spec.Queue, Unreadable(got))
+		}
+	}
+	if err := TooManyTasks([]byte(job)); err == nil {
+		t.Error("the webhook does not refuse it")
+	}
+	if err := TooManyTasks([]byte(strings.Replace(job, "batch.volcano.sh/v1alpha1", "example.com/v1", 1))); err != nil {
+		t.Errorf("an object of another kind is refused: %v", err)
+	}
+}
