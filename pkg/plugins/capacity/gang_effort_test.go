@@ -21,7 +21,7 @@ import (
 // TestAGangOfPodsThatAllDifferAsksFewNodes: one after another, its pods ask few nodes, because the first or the second one gets none. The gang must not
 // ask all nodes about all its pods then.
 func TestAGangOfPodsThatAllDifferAsksFewNodes(t *testing.T) {
-	const nodes, pods, most = 200, 500, 30_000
+	const nodes, pods, most = 200, 500, 60_000
 	for first, node := range map[string]string{"no node has room for the first pod": "none", "one node has room for either the first or the second pod": "n1"} {
 		t.Run(first, func(t *testing.T) {
 			s := newFixture(slices.Repeat([]int{8}, nodes)...).queue("root", "", nil).queue("q", "root", nil)

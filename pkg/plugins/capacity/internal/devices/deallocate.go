@@ -25,6 +25,15 @@ func (s *Session) Deallocate(state *State) {
 	}
 }
 
+// DeallocateUntried is Deallocate for a pod about which no node was asked, because its job cannot start. Only claims that were made for the pod lose their devices.
+func (s *Session) DeallocateUntried(pod *demand.Pod) {
+	for _, claim := range pod.Claims {
+		if object := claim.Object; object.Status.Allocation != nil && resourceclaim.IsForPod(pod.Object, object) == nil && s.usedAlone(pod, object) {
+			s.deallocate(pod.Object, object)
+		}
+	}
+}
+
 // deallocate deallocates a claim in the background. Per claim, only one deallocation runs at a time. Beyond the limit
 // of the cache, it leaves the claim to the next session.
 func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {

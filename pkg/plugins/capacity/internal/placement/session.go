@@ -126,8 +126,10 @@ func (s *Session) Score(task *api.TaskInfo, node *api.NodeInfo) float64 {
 	return score
 }
 
-// DeallocateUnusable takes devices away from claims whose pods could not use them in this session.
+// DeallocateUnusable takes devices away from claims whose pods could not use them in this session. Of a job, one pod that no node suits may be the only one that
+// was tried.
 func (s *Session) DeallocateUnusable() {
+	waits := map[*api.JobInfo]bool{}
 	for _, placement := range s.filtered {
 		id, job := placement.task.UID, s.Volcano.Jobs[placement.task.Job]
 		if job == nil || placement.devices == nil || placement.exceeded != nil {
@@ -135,6 +137,14 @@ func (s *Session) DeallocateUnusable() {
 		}
 		if job.TaskStatusIndex[api.Pending][id] != nil && job.NodesFitErrors[id] != nil {
 			s.Devices.Deallocate(placement.devices)
+			waits[job] = true
+		}
+	}
+	for job := range waits {
+		for id, task := range job.TaskStatusIndex[api.Pending] {
+			if pod := s.Snapshot.Known(task.Pod); pod != nil && job.NodesFitErrors[id] == nil {
+				s.Devices.DeallocateUntried(pod)
+			}
 		}
 	}
 }
