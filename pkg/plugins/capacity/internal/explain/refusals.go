@@ -73,7 +73,21 @@ func WhyPending(job *api.JobInfo, task *api.TaskInfo) string {
 	if waits := Gang(job); waits != nil {
 		return waits.Message()
 	}
-	return cmp.Or(job.JobFitErrors, "The scheduler has not tried the pod in this session: others came first")
+	return cmp.Or(job.JobFitErrors, untried(job))
+}
+
+// untried says why a pod of a job that may run was not tried. Once no node suits a pod, the scheduler leaves out those like it.
+func untried(job *api.JobInfo) string {
+	var first *api.TaskInfo
+	for id := range job.NodesFitErrors {
+		if task := job.Tasks[id]; task != nil && (first == nil || task.Name < first.Name) {
+			first = task
+		}
+	}
+	if first == nil {
+		return "The scheduler has not tried the pod in this session: others came first"
+	}
+	return fmt.Sprintf("The scheduler has not tried the pod in this session, because no node suits pod <%s> of its job: %s", first.Name, job.NodesFitErrors[first.UID].Error())
 }
 
 // Gang refuses a job that lacks pods of its minimum.

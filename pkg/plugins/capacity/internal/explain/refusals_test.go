@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -40,6 +41,13 @@ func TestAPodThatWaitsIsExplainedInVolcanosWords(t *testing.T) {
 	expect("The job starts only with <2> pods together, and only <1> of them exist: see whether what creates them runs")
 	job.MinAvailable = 0
 	expect("The scheduler has not tried the pod in this session: others came first")
+	for _, name := range []string{"b", "a"} {
+		other := api.NewTaskInfo(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}})
+		job.AddTaskInfo(other)
+		job.NodesFitErrors[other.UID] = api.NewFitErrors()
+		job.NodesFitErrors[other.UID].SetError("no node fits " + name)
+	}
+	expect("The scheduler has not tried the pod in this session, because no node suits pod <a> of its job: no node fits a")
 	job.JobFitErrors = "the job does not fit"
 	expect("the job does not fit")
 	job.NodesFitErrors[task.UID] = api.NewFitErrors()
