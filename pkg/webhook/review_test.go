@@ -87,12 +87,13 @@ func TestWhatTheSchedulerCannotReadIsRefusedInTheWordsOfItsReaders(t *testing.T)
 			"CronJob x: spec.jobTemplate.spec.template: its annotation volcano.sh/card.name is wrong"},
 		"a CronJob of Volcano": {templated("CronJob", "{jobTemplate: {spec: {tasks: [{template: {metadata: {"+annotations(twice)+"}}}]}}}"),
 			"CronJob x: spec.jobTemplate.spec.tasks[0].template: its annotation volcano.sh/card.name is wrong"},
-		"a number of a JobTemplate":                 {jobTemplate("minAvailable: 99999999999"), "JobTemplate x: it cannot be read: json: cannot unmarshal number 99999999999 into Go struct field"},
-		"a number of its pods":                      {jobTemplate("tasks: [{template: {spec: {containers: [{ports: [{containerPort: 99999999999}]}]}}}]"), "it cannot be read: "},
-		"a quantity that takes long to read":        {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e-999999999'}}}]}}}]"), "it cannot be read: it has a quantity with an exponent of four digits or more"},
-		"a quantity of many digits":                 {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1234567890123456789012345e9999999'}}}]}}}]"), "it cannot be read: it has a quantity with an exponent of four digits or more"},
-		"a quantity of its pods":                    {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e1.5'}}}]}}}]"), "it cannot be read: quantities must match"},
-		"a time in the status of a Volcano CronJob": {"apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob\nstatus: {lastScheduleTime: '2026-01-01t00:00:00z'}", "it cannot be read: parsing time"},
+		"a number of a JobTemplate":                  {jobTemplate("minAvailable: 99999999999"), "JobTemplate x: it cannot be read: json: cannot unmarshal number 99999999999 into Go struct field"},
+		"a number of its pods":                       {jobTemplate("tasks: [{template: {spec: {containers: [{ports: [{containerPort: 99999999999}]}]}}}]"), "it cannot be read: "},
+		"a quantity that takes long to read":         {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e-999999999'}}}]}}}]"), "it cannot be read: it has a quantity with an exponent of four digits or more"},
+		"a quantity of many digits":                  {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1234567890123456789012345e9999999'}}}]}}}]"), "it cannot be read: it has a quantity with an exponent of four digits or more"},
+		"so many entries that they take much memory": {jobTemplate("tasks: [" + strings.Repeat("{}, ", 50_001) + "]"), "it cannot be read: its lists have 50001 entries: at most 50000 are read"},
+		"a quantity of its pods":                     {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e1.5'}}}]}}}]"), "it cannot be read: quantities must match"},
+		"a time in the status of a Volcano CronJob":  {"apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob\nstatus: {lastScheduleTime: '2026-01-01t00:00:00z'}", "it cannot be read: parsing time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response := ask(t, "", c.object)
