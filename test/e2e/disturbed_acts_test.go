@@ -40,7 +40,7 @@ func (k *disturbedSoak) act(ctx context.Context, duration time.Duration) {
 		do    func()
 	}{
 		{8, func() { k.addCards(ctx) }},
-		{5, func() { k.lend(ctx) }},
+		{30, func() { k.lend(ctx) }},
 		{10, func() { k.deleteSome(ctx, k.random) }},
 		{8, func() { k.startChange(ctx, k.changed(k.random)) }},
 		{20, func() { k.loseNode(ctx) }},
@@ -60,10 +60,12 @@ func (k *disturbedSoak) addCards(ctx context.Context) {
 	k.cardJob(ctx, fmt.Sprint("cards-", k.added), k.cardQueue, cardTask{names: h100, pods: 1 + k.random.IntN(2), runFor: "300ms"})
 }
 
-// lend adds a pod that has a device until the queue that deserves it takes it back.
+// lend adds pods that have most devices until the queue that deserves some of them takes these back.
 func (k *disturbedSoak) lend(ctx context.Context) {
-	k.added++
-	k.run(ctx, "c", fmt.Sprint(k.added, "-lent"), 20*time.Second, fromTemplate("big"))
+	for range 4 {
+		k.added++
+		k.run(ctx, "c", fmt.Sprint(k.added, "-lent"), 20*time.Second, fromTemplate("big"))
+	}
 }
 
 // faults returns random faults. In most cases, claims are later than pods, slices later than claims, and queues later than all.

@@ -94,10 +94,10 @@ func newSoak(ctx context.Context, f *fixture) *soak {
 		"ml": limits(capability(big, 5), capability(small, 7), capability(part, 9, "memory", "120Gi")),
 		"a":  limits(capability(big, 4, "memory", "240Gi")),
 		"b":  limits(capability(small, 4), capability(part, 6, "memory", "70Gi")),
-		"c":  nil,
+		"c":  {},
 	}
-	for _, name := range []string{"ml", "a"} { // the other queues lend these devices
-		k.full[name].Deserved = schedulingv1beta1.DeviceQuotas{big: {Count: 2}}
+	for name, deserved := range map[string]int64{"ml": 2, "a": 2, "b": 0, "c": 0} {
+		k.full[name].Deserved = schedulingv1beta1.DeviceQuotas{big: {Count: deserved}}
 	}
 	ml := f.queue(ctx, "ml", "root", k.full["ml"])
 	k.queues = map[string]string{"ml": ml}
