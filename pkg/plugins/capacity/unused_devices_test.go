@@ -23,9 +23,9 @@ func TestAGangThatCannotStartKeepsNoDevices(t *testing.T) {
 		c.pod(name, "g", nil, "h100")
 		claim := c.claim(name + "-h100")
 		claim.Finalizers = []string{resourcev1.Finalizer}
-		_, slice := c.publisher("n1", []string{"h100-0", "h100-1"}[i])
+		_, device := c.publisher("n1", []string{"h100-0", "h100-1"}[i])
 		claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
-			{Request: "r", Driver: fuzzDriver, Pool: "n1", Device: slice.Name},
+			{Request: "r", Driver: fuzzDriver, Pool: "n1", Device: device.Name},
 		}}}
 		c.writeClaim(claim)
 	}

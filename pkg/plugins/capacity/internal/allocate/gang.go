@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -153,8 +151,8 @@ func (g *gang) addAll(of *subgroup) bool {
 // add adds a pod of a subgroup to its kind.
 func (g *gang) add(of *subgroup, task *api.TaskInfo) {
 	looks := look{role: task.TaskRole, pod: task.UID}
-	named := slices.ContainsFunc(task.Pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
-	if signed, ok := g.sign(task); ok && !named { // pods may share a claim
+	named := namesClaim(&task.Pod.Spec)
+	if signed, ok := g.sign(task); ok && !named {
 		looks.signed, looks.pod = signed, ""
 	}
 	g.coupled, g.elsewhere = g.coupled || named || g.placements.Coupled(task), g.elsewhere || g.placements.ChoosesCards(task)

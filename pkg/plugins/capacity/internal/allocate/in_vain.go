@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
@@ -110,8 +108,7 @@ func (v *inVain) looksOf(group *api.SubJobInfo) (string, bool) {
 	})
 	fmt.Fprint(looks, group.GID, " ", group.AllocatedHyperNode, " ", group.MinAvailable-group.ReadyTaskNum(), " ", group.WaitingTaskNum())
 	for _, task := range tasks {
-		named := slices.ContainsFunc(task.Pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
-		if named || task.SchGated || v.session.PrePredicateFn(task) != nil {
+		if namesClaim(&task.Pod.Spec) || task.SchGated || v.session.PrePredicateFn(task) != nil {
 			return "", false
 		}
 		signed, ok := v.sign(task)

@@ -39,6 +39,11 @@ func alone(spec *corev1.PodSpec) bool {
 	})
 }
 
+// namesClaim reports whether a pod names a claim that exists on its own. Other pods may share it.
+func namesClaim(spec *corev1.PodSpec) bool {
+	return slices.ContainsFunc(spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil })
+}
+
 // lookedAt returns the parts of a spec that plugins look at when they filter or score a node.
 func lookedAt(spec *corev1.PodSpec) *corev1.PodSpec {
 	return &corev1.PodSpec{
