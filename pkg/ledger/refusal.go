@@ -2,7 +2,10 @@
 
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Refusal says why a demand does not fit. It names a queue on the way to the root, the dimension and the amounts.
 type Refusal struct {
@@ -34,6 +37,9 @@ type Committed struct {
 // NeverFits ends the sentence of a request for which no pod that ends makes enough room.
 const NeverFits = "; this does not fit even when the queue is empty: ask for less, or for more quota"
 
+// totalWouldBe begins the part of the sentence that says what the queue uses: the total, and its terms in parentheses.
+const totalWouldBe = "total would be <"
+
 // TooLarge reports whether the request alone exceeds what the queue may have.
 func (r Refusal) TooLarge() bool {
 	usable, err := r.Limit.Sub(r.Guaranteed)
@@ -43,7 +49,7 @@ func (r Refusal) TooLarge() bool {
 // String returns the sentence that users see in events and conditions.
 func (r Refusal) String() string {
 	format := r.Dimension.Format
-	sentence := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>%s, but capability is <%s>",
+	sentence := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, "+totalWouldBe+"%s>%s, but capability is <%s>",
 		r.Queue, r.Dimension, format(r.Requested), format(r.WouldBe), r.committed(), format(r.Limit))
 	verb := "is"
 	if r.Guaranteed.Sign() > 0 {
@@ -57,6 +63,32 @@ func (r Refusal) String() string {
 		sentence += NeverFits
 	}
 	return sentence
+}
+
+// SameButForUsage reports whether two messages differ at most in what the queues of their refusals use, which changes whenever something
+// starts or ends there.
+func SameButForUsage(a, b string) bool {
+	for {
+		before, after, uses := cutUsage(a)
+		otherBefore, otherAfter, otherUses := cutUsage(b)
+		if before != otherBefore || uses != otherUses {
+			return false
+		}
+		if !uses {
+			return true
+		}
+		a, b = after, otherAfter
+	}
+}
+
+// cutUsage returns what stands before and after the first total in a message, and whether there is one.
+func cutUsage(message string) (before, after string, found bool) {
+	before, after, found = strings.Cut(message, totalWouldBe)
+	_, after, _ = strings.Cut(after, ">")
+	if strings.HasPrefix(after, " (") {
+		_, after, _ = strings.Cut(after, ")")
+	}
+	return before, after, found
 }
 
 // committed returns the terms of the total, if the visible pods do not explain it.

@@ -35,7 +35,13 @@ func (p *pods) UpdateJobStatus(job *api.JobInfo, status, annotations, info bool)
 		p.letIn.note(job)
 		return job, nil
 	}
-	return p.SchedulerCache.UpdateJobStatus(job, status, annotations, info)
+	group := job.PodGroup
+	if p.spent.has(group.UID, group.ResourceVersion) {
+		status, annotations = false, false // what is said of its pods does not depend on the PodGroup
+	}
+	updated, err := p.SchedulerCache.UpdateJobStatus(job, status, annotations, info)
+	p.spent.note(group, job.PodGroup, err)
+	return updated, err
 }
 
 // arrives reports whether controllers are still creating pods of a job, or their claims. Nothing of the job has a node then. A job without pods does not

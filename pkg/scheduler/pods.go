@@ -36,6 +36,7 @@ type pods struct {
 	// jobs has the jobs of the last session.
 	jobs     jobMetrics
 	letIn    letIn
+	spent    spent
 	recorder *recorder
 	queues   *queueStatuses
 }
@@ -50,8 +51,10 @@ func newPods(cache *schedulercache.SchedulerCache, pace *pace) (*pods, error) {
 	cache.Recorder = said
 	p := &pods{
 		SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}, letIn: letIn{jobs: map[api.JobID]string{}}, recorder: said,
+		spent:  spent{versions: map[types.UID]spentVersion{}},
 		queues: newQueueStatuses(cache.UpdateQueueStatus),
 	}
+	cache.StatusUpdater = statuses{cache.StatusUpdater, &p.spent}
 	if err := informer.Informer().SetTransform(p.notice); err != nil {
 		return nil, fmt.Errorf("notice what pods request as a whole: %w", err)
 	}
@@ -114,6 +117,7 @@ func (p *pods) Snapshot() *api.ClusterInfo {
 	p.recorder.keep(snapshot.Jobs)
 	p.bindings.restore(snapshot, p.current)
 	p.letIn.restore(snapshot.Jobs)
+	p.spent.forget()
 	p.evictions.restore(snapshot, p.current)
 	if !p.delivered.Load() {
 		return snapshot

@@ -64,11 +64,11 @@ func waitingIndex(status *scheduling.PodGroupStatus) int {
 	return slices.IndexFunc(status.Conditions, func(c scheduling.PodGroupCondition) bool { return c.Type == WaitingCondition })
 }
 
-// setWaiting sets the condition of a PodGroup to the reason why it waits.
-func (r *Reporter) setWaiting(status *scheduling.PodGroupStatus, refusal Refusal) {
+// setWaiting sets the condition of a PodGroup to the reason why it waits, with a message of its refusal.
+func (r *Reporter) setWaiting(status *scheduling.PodGroupStatus, refusal Refusal, message string) {
 	condition := scheduling.PodGroupCondition{
 		Type: WaitingCondition, Status: corev1.ConditionTrue, TransitionID: string(r.session), LastTransitionTime: metav1.NewTime(r.Clock.Now()),
-		Reason: waitingReason(refusal), Message: refusal.Message(),
+		Reason: waitingReason(refusal), Message: message,
 	}
 	i := waitingIndex(status)
 	if i < 0 {
@@ -111,6 +111,6 @@ func (r *Reporter) refuses(job *api.JobInfo, refused podRefusal) {
 // explainJob writes the reason why a job's pods wait into the conditions of its PodGroup. Upstream quotes JobFitErrors in its condition
 // Unschedulable. If JobFitErrors is empty, upstream picks any of the pods, and writes the PodGroup whenever the pick changes.
 func (r *Reporter) explainJob(job *api.JobInfo, refused podRefusal) {
-	r.setWaiting(&job.PodGroup.Status, refused.refusal)
+	r.setWaiting(&job.PodGroup.Status, refused.refusal, refused.message)
 	job.JobFitErrors = cmp.Or(job.JobFitErrors, refused.message)
 }

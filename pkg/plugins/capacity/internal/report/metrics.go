@@ -179,9 +179,9 @@ func (r *Reporter) countWaiting(jobs map[api.JobID]*api.JobInfo) {
 			counts[waitingKey{jobs[refused.task.Job].Queue, waitingReason(refused.refusal)}]++
 		}
 	}
-	for id, refusal := range r.jobs {
+	for id, refused := range r.jobs {
 		if job, found := jobs[id]; found && job.IsPending() {
-			counts[waitingKey{job.Queue, waitingReason(refusal)}] += podsThatWait(job)
+			counts[waitingKey{job.Queue, waitingReason(refused.refusal)}] += podsThatWait(job)
 		}
 	}
 	for key, n := range counts {

@@ -59,7 +59,7 @@ func (r *Reporter) MissingQueues(withoutQueue []Outsider) {
 			continue
 		}
 		if said == nil || said.Status != corev1.ConditionTrue || said.Reason != waitingReason(refusal) || said.Message != refusal.Message() {
-			r.writeStranded(s.Group, func(status *scheduling.PodGroupStatus) { r.setWaiting(status, refusal) })
+			r.writeStranded(s.Group, func(status *scheduling.PodGroupStatus) { r.setWaiting(status, refusal, refusal.Message()) })
 		}
 		r.tellMissing(told, s.Group.UID, podGroupReference(&s.Group.ObjectMeta), refusal)
 		for _, pod := range s.Pods {

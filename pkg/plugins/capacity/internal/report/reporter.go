@@ -4,6 +4,7 @@ package report
 
 import (
 	"math/big"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,11 +37,11 @@ type Reporter struct {
 	// session is the current session. pods and jobs have its refusals. waiting has the reasons of jobs whose pods are refused.
 	session types.UID
 	pods    map[api.TaskID]podRefusal
-	jobs    map[api.JobID]Refusal
+	jobs    map[api.JobID]jobRefusal
 	waiting map[api.JobID]podRefusal
 	// notifiedPods, notifiedJobs, notifiedMissing, notifiedQueues, and notifiedNodes have the last messages. notifiedConflicts has the last conflicts.
 	notifiedPods      map[api.TaskID]notifiedPod
-	notifiedJobs      map[api.JobID]string
+	notifiedJobs      map[api.JobID]notified
 	notifiedMissing   map[types.UID]string
 	notifiedQueues    problems.Problems
 	notifiedNodes     map[string]string
@@ -69,18 +70,49 @@ type podRefusal struct {
 	message string
 }
 
-type notifiedPod struct {
-	job     api.JobID
+type jobRefusal struct {
+	refusal Refusal
 	message string
+}
+
+// notified is the last message, and when it was news.
+type notified struct {
+	message string
+	at      time.Time
+}
+
+type notifiedPod struct {
+	notified
+	job api.JobID
+}
+
+// usageInterval is how long a message stays although the usage of a queue in it has changed. Thousands of jobs may wait in a queue, and
+// whatever starts or ends there changes the message of each. Volcano writes a condition that stays the same as often.
+const usageInterval = time.Minute
+
+// latest returns the message to write now. It is the last one if only the usage of queues has changed since, and not long ago.
+func (r *Reporter) latest(last notified, message string) string {
+	if last.message != message && r.Clock.Since(last.at) < usageInterval && ledger.SameButForUsage(last.message, message) {
+		return last.message
+	}
+	return message
+}
+
+// note returns what to remember about a message that is written, and whether it is news.
+func (r *Reporter) note(last notified, message string) (notified, bool) {
+	if last.message == message {
+		return last, false
+	}
+	return notified{message, r.Clock.Now()}, true
 }
 
 // NewReporter returns a reporter that writes events to a recorder.
 func NewReporter(recorder record.EventRecorder) *Reporter {
 	return &Reporter{
 		Recorder: recorder, Clock: clock.RealClock{},
-		notifiedPods: map[api.TaskID]notifiedPod{}, notifiedJobs: map[api.JobID]string{}, notifiedNodes: map[string]string{},
+		notifiedPods: map[api.TaskID]notifiedPod{}, notifiedJobs: map[api.JobID]notified{}, notifiedNodes: map[string]string{},
 		queues: map[string]*queueMetrics{}, cards: map[string]*big.Int{},
-		pods: map[api.TaskID]podRefusal{}, jobs: map[api.JobID]Refusal{}, waiting: map[api.JobID]podRefusal{},
+		pods: map[api.TaskID]podRefusal{}, jobs: map[api.JobID]jobRefusal{}, waiting: map[api.JobID]podRefusal{},
 	}
 }
 
@@ -98,7 +130,7 @@ func (r *Reporter) RefusePod(job *api.JobInfo, task *api.TaskInfo, refusal Refus
 	if _, refused := r.pods[task.UID]; refused {
 		return
 	}
-	message := refusal.Message()
+	message := r.latest(r.notifiedPods[task.UID].notified, refusal.Message())
 	klog.V(3).InfoS("Pod is refused", "pod", klog.KRef(task.Namespace, task.Name), "reason", message)
 	r.pods[task.UID] = podRefusal{task: task, refusal: refusal, message: message}
 	if job != nil && job.JobFitErrors == "" {
@@ -124,8 +156,8 @@ func (r *Reporter) WhyPod(id api.TaskID) Refusal { return r.pods[id].refusal }
 // WhyJob returns why a job was not admitted in this session, or why one of its pods waits. It is nil if neither is known. The pod is
 // nil if the job was not admitted.
 func (r *Reporter) WhyJob(id api.JobID) (Refusal, *api.TaskInfo) {
-	if refusal, refused := r.jobs[id]; refused {
-		return refusal, nil
+	if refused, found := r.jobs[id]; found {
+		return refused.refusal, nil
 	}
 	waiting := r.waiting[id]
 	return waiting.refusal, waiting.task
@@ -133,10 +165,11 @@ func (r *Reporter) WhyJob(id api.JobID) (Refusal, *api.TaskInfo) {
 
 // RefuseJob notes why a job is not admitted to its queue.
 func (r *Reporter) RefuseJob(job *api.JobInfo, refusal Refusal) {
-	klog.V(3).InfoS("Job is not admitted to its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", refusal.Message())
-	r.jobs[job.UID] = refusal
+	message := r.latest(r.notifiedJobs[job.UID], refusal.Message())
+	klog.V(3).InfoS("Job is not admitted to its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", message)
+	r.jobs[job.UID] = jobRefusal{refusal, message}
 	// Volcano uses this for the condition of the existing pods.
-	job.JobFitErrors = refusal.Message()
+	job.JobFitErrors = message
 }
 
 // Waits reports whether a pod has no node, or is pipelined to a node, at the end of a session.
@@ -162,8 +195,8 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 		}
 	}
 	for id, job := range jobs {
-		if refusal, refused := r.jobs[id]; refused {
-			r.reportJob(job, refusal)
+		if refused, found := r.jobs[id]; found {
+			r.reportJob(job, refused)
 		} else if refused, waits := r.waiting[id]; waits {
 			r.explainJob(job, refused)
 		} else if job.PodGroup != nil {
@@ -199,20 +232,22 @@ func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, ref
 // tellPod writes an event on a pod, unless its last message was the same.
 func (r *Reporter) tellPod(refused podRefusal) {
 	id := refused.task.UID
-	if reason := refused.refusal.Reason(); reason != "" && r.notifiedPods[id].message != refused.message {
+	said, news := r.note(r.notifiedPods[id].notified, refused.message)
+	if reason := refused.refusal.Reason(); reason != "" && news {
 		r.Recorder.Event(refused.task.Pod, corev1.EventTypeWarning, reason, refused.message)
 	}
-	r.notifiedPods[id] = notifiedPod{job: refused.task.Job, message: refused.message}
+	r.notifiedPods[id] = notifiedPod{said, refused.task.Job}
 }
 
 // reportJob writes an event on the PodGroup of a job that is not admitted and on each of its pods. It also sets the conditions.
-func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
-	message := refusal.Message()
-	if reason := refusal.Reason(); reason != "" && r.notifiedJobs[job.UID] != message {
+func (r *Reporter) reportJob(job *api.JobInfo, refused jobRefusal) {
+	refusal, message := refused.refusal, refused.message
+	said, news := r.note(r.notifiedJobs[job.UID], message)
+	if reason := refusal.Reason(); reason != "" && news {
 		r.Recorder.Event(podGroupReference(&job.PodGroup.ObjectMeta), corev1.EventTypeWarning, reason, message)
 	}
-	r.notifiedJobs[job.UID] = message
-	r.setWaiting(&job.PodGroup.Status, refusal)
+	r.notifiedJobs[job.UID] = said
+	r.setWaiting(&job.PodGroup.Status, refusal, message)
 	for id, task := range job.TaskStatusIndex[api.Pending] {
 		if task.SchGated {
 			continue // the pod first waits for something else

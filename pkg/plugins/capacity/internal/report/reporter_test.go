@@ -3,7 +3,12 @@
 package report
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -123,5 +128,54 @@ func TestWaits(t *testing.T) {
 	}
 	if Waits(f.jobs, "gone", task.UID) {
 		t.Error("a pod of a job that is gone waits")
+	}
+}
+
+// TestAMessageIsNotWrittenAgainForEachChangeOfUsage: thousands of jobs may wait in a queue where something starts each second.
+func TestAMessageIsNotWrittenAgainForEachChangeOfUsage(t *testing.T) {
+	f := newFixture(t)
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	f.Clock = clock
+	refused, _ := f.job("refused")
+	admitted, pod := f.job("admitted")
+	full := func(limit, used int) Refusal {
+		return refusal{"Full", fmt.Sprintf("Queue <q> has insufficient <cpu> quota: requested <1>, total would be <%d>, but capability is <%d>", used+1, limit)}
+	}
+	for _, session := range []struct {
+		name    string
+		second  int64
+		refusal Refusal
+		wants   string
+		news    bool
+	}{
+		{"a refusal", 0, full(4, 4), "total would be <5>, but capability is <4>", true},
+		{"others have ended, and larger ones have started", 1, full(4, 6), "total would be <5>, but capability is <4>", false},
+		{"the quota has changed", 2, full(5, 6), "total would be <7>, but capability is <5>", true},
+		{"the usage a minute later", 62, full(5, 5), "total would be <6>, but capability is <5>", true},
+		{"and soon after", 63, full(5, 7), "total would be <6>, but capability is <5>", false},
+	} {
+		clock.SetTime(time.Unix(1000+session.second, 0))
+		f.Begin("session")
+		refused.JobFitErrors, admitted.JobFitErrors = "", ""
+		f.RefuseJob(refused, session.refusal)
+		f.RefusePod(admitted, pod, session.refusal)
+		f.Refusals(f.jobs)
+		events := 0
+		for range len(f.events.Events) {
+			if event := <-f.events.Events; strings.Contains(event, session.wants) {
+				events++
+			}
+		}
+		if session.news && events != 3 || !session.news && events > 0 {
+			t.Errorf("%s: %d events say %q, want one for the PodGroup and one for each pod, if it is news: %t", session.name, events, session.wants, session.news)
+		}
+		for _, job := range []*api.JobInfo{refused, admitted} {
+			if why, _ := f.WhyJob(job.UID); why.Message() != session.refusal.Message() {
+				t.Errorf("%s: who asks hears %q, not the usage of now", session.name, why.Message())
+			}
+			if c := waiting(job); !strings.HasSuffix(c.Message, session.wants) || job.JobFitErrors != c.Message {
+				t.Errorf("%s: the condition says %q, and the job %q, want %q", session.name, c.Message, job.JobFitErrors, session.wants)
+			}
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,9 @@ import (
 
 // statusWriters is the maximum number of concurrent writes of conditions.
 const statusWriters = 8
+
+// lateness is the time after which a write is repeated although the API server has refused it: its reason may have been another one.
+const lateness = 10 * time.Second
 
 // StatusWriter writes the conditions that the session itself does not write. It writes in the background, so sessions
 // do not wait for the API server. It does not retry: the next session asks again if a condition is missing.
@@ -52,7 +56,10 @@ type StatusWriter struct {
 type write struct {
 	// what describes the written data.
 	what string
-	do   func(context.Context) error
+	// version is the resourceVersion of the object that it changes.
+	version string
+	// do returns the resourceVersion of the written object.
+	do func(context.Context) (string, error)
 }
 
 // failure is the reason why writes fail, and the last session in which one failed.
@@ -65,6 +72,8 @@ type failure struct {
 type ask struct {
 	version, text string
 	session       int
+	// spent is when the API server has shown that the object has another version. It would refuse each write to this one.
+	spent time.Time
 }
 
 // NewStatusWriter starts a writer. It ends when ctx ends.
@@ -93,16 +102,19 @@ func (w *StatusWriter) Shutdown() { w.workers.Wait() }
 // pod writes a condition of a pod, unless the pod has changed since.
 func (w *StatusWriter) pod(pod *corev1.Pod, condition corev1.PodCondition) {
 	namespace, name := pod.Namespace, pod.Name
-	w.submit(pod.UID, pod.ResourceVersion, condition.Message, write{"conditions of pods", func(ctx context.Context) error {
+	w.submit(pod.UID, condition.Message, write{"conditions of pods", pod.ResourceVersion, func(ctx context.Context) (string, error) {
 		patch, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 			"status":   map[string]any{"conditions": []corev1.PodCondition{condition}},
 		})
 		if err != nil {
-			return err
+			return "", err
 		}
-		_, err = w.kube.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-		return err
+		written, err := w.kube.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		if err != nil {
+			return "", err
+		}
+		return written.ResourceVersion, nil
 	}})
 }
 
@@ -113,9 +125,12 @@ func (w *StatusWriter) podGroup(group *scheduling.PodGroup) {
 		klog.ErrorS(err, "Failed to convert a PodGroup", "podGroup", klog.KObj(group))
 		return
 	}
-	w.submit(group.UID, group.ResourceVersion, wording(group.Status), write{"conditions of PodGroups", func(ctx context.Context) error {
-		_, err := w.volcano.SchedulingV1beta1().PodGroups(out.Namespace).Update(ctx, out, metav1.UpdateOptions{})
-		return err
+	w.submit(group.UID, wording(group.Status), write{"conditions of PodGroups", group.ResourceVersion, func(ctx context.Context) (string, error) {
+		written, err := w.volcano.SchedulingV1beta1().PodGroups(out.Namespace).Update(ctx, out, metav1.UpdateOptions{})
+		if err != nil {
+			return "", err
+		}
+		return written.ResourceVersion, nil
 	}})
 }
 
@@ -129,14 +144,16 @@ func wording(status scheduling.PodGroupStatus) string {
 	return fmt.Sprint(status)
 }
 
-func (w *StatusWriter) submit(id types.UID, version, text string, write write) {
+func (w *StatusWriter) submit(id types.UID, text string, write write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.asked[id]
-	w.asked[id] = ask{version, text, w.session}
-	if last.version == version && last.text == text {
+	if last.version == write.version && (time.Since(last.spent) < lateness || last.spent.IsZero() && last.text == text) {
+		last.session = w.session
+		w.asked[id] = last
 		return
 	}
+	w.asked[id] = ask{version: write.version, text: text, session: w.session}
 	w.pending[id] = write
 	w.queue.Add(id)
 }
@@ -164,10 +181,25 @@ func (w *StatusWriter) writeNext(ctx context.Context) bool {
 	if !found {
 		return true
 	}
-	if err := next.do(ctx); err != nil && ctx.Err() == nil {
+	version, err := next.do(ctx)
+	switch {
+	case err == nil && version == next.version: // nothing had to be written
+	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		w.spend(id, next.version)
+	case ctx.Err() == nil:
 		w.failed(id, next.what, err)
 	}
 	return true
+}
+
+// spend notes that an object has another version, or is gone. Until the scheduler sees that, it has nothing to write.
+func (w *StatusWriter) spend(id types.UID, version string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if last, found := w.asked[id]; found && last.version == version {
+		last.spent = time.Now()
+		w.asked[id] = last
+	}
 }
 
 // failed lets the next session ask again. It logs a new reason of failure once: without a permission, all writes fail in each session.
@@ -175,9 +207,6 @@ func (w *StatusWriter) failed(id types.UID, what string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.asked, id)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return
-	}
 	reason := apierrors.ReasonForError(err)
 	if last, fails := w.failing[what]; !fails || last.reason != reason {
 		klog.ErrorS(nil, "Failed to write why something waits", "failure", readiness.Explain(what+" cannot be written", err))

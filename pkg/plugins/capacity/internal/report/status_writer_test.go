@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -61,5 +63,57 @@ func TestAWriteThatFailsIsLoggedOnce(t *testing.T) {
 		if unexpected {
 			t.Errorf("%s: the log says\n%s, want\n%s", session.name, strings.Join(logged, "\n"), session.wants)
 		}
+	}
+}
+
+// TestAVersionThatIsSpentIsNotWrittenAgain: while the watch of the scheduler is late, each session would write what the API server refuses.
+func TestAVersionThatIsSpentIsNotWrittenAgain(t *testing.T) {
+	f := newFixture(t)
+	_, task := f.job("a")
+	pod := task.Pod
+	pod.ResourceVersion = "1"
+	writes, answers := 0, map[string]func() (string, error){
+		"written":       func() (string, error) { return "2", nil },
+		"nothing to do": func() (string, error) { return pod.ResourceVersion, nil },
+		"changed before": func() (string, error) {
+			return "", apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("it has been modified"))
+		},
+		"gone":      func() (string, error) { return "", apierrors.NewNotFound(corev1.Resource("pods"), "a") },
+		"no answer": func() (string, error) { return "", apierrors.NewTimeoutError("the server is busy", 1) },
+	}
+	kube := fake.NewClientset()
+	var answer string
+	kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		writes++
+		version, err := answers[answer]()
+		return true, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}, err
+	})
+	f.Status = newStatusWriter(kube, nil)
+	for answered, again := range map[string]int{"written": 0, "nothing to do": 1, "changed before": 0, "gone": 0, "no answer": 1} {
+		answer, writes = answered, 0
+		try := func(version, message string) {
+			pod.ResourceVersion = version
+			condition, _ := f.unscheduled(pod, message)
+			f.Status.pod(pod, condition)
+			for f.Status.queue.Len() > 0 {
+				f.Status.writeNext(t.Context())
+			}
+			f.Status.end()
+		}
+		try("1", answered)
+		try("1", "something else")
+		if writes != 1+again {
+			t.Errorf("%s: %d more writes of the same version, want %d", answered, writes-1, again)
+		}
+		try("3", "once the watch has caught up")
+		if writes != 2+again {
+			t.Errorf("%s: the next version is not written", answered)
+		}
+		f.Status.asked[pod.UID] = ask{version: "3", spent: time.Now().Add(-lateness)}
+		try("3", "after a while")
+		if writes != 3+again {
+			t.Errorf("%s: the version is not tried again, although the refusal may have had another reason", answered)
+		}
+		f.Status.end() // nobody asks, so the writer forgets
 	}
 }
