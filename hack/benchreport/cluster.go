@@ -20,7 +20,7 @@ Here, etcd, the API server, and the controllers are real, each in a process of i
 Kubernetes, which has neither quotas nor gangs. All may send 2,000 requests a second. Nothing acts for kubelets. Pods wait when the scheduler starts, or come at a steady rate. Latencies
 are from the creation of a pod, or the start of the scheduler, to its binding. CPU time, memory, and requests are those of the scheduler's process. Where pods come one by one, that of
 Kubernetes is faster: it works pod by pod. The others work in sessions, and write a PodGroup for each pod. Ours begin when pods come, Volcano's 100 ms after the last
-one has ended. Pods that have no node after five minutes are left waiting.
+one has ended. Pods that have no node after five minutes are left waiting. 5,000 pods have 500 nodes, all others 200.
 ` + "`make bench-cluster`" + ` writes this part of the page.
 
 | pods | arrive | scheduler | pods/s | p50 | p95 | p99 | CPU per pod | memory | requests per pod | a session | plugins at its begin | actions | plugins at its end | left waiting |

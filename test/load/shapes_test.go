@@ -33,6 +33,7 @@ const (
 var shapes = []shape{
 	{Title: "claims", Nodes: 200, Devices: 10, Pods: 2000, Queues: 1},
 	{Title: "claims", Nodes: 200, Devices: 10, Pods: 1000, Queues: 1, Rate: 20},
+	{Title: "claims", Nodes: 500, Devices: 10, Pods: 5000, Queues: 1},
 	{Title: "claims, a quota for half of the pods", Nodes: 200, Devices: 10, Pods: 2000, Queues: 10, Limit: 100},
 	{Title: "claims, 1,000 queues", Nodes: 200, Devices: 10, Pods: 2000, Queues: 1000},
 	{Title: "claims, gangs of 32", Nodes: 200, Devices: 10, Pods: 1920, Queues: 1, Gang: 32},

@@ -86,13 +86,13 @@ type notifiedPod struct {
 	job api.JobID
 }
 
-// usageInterval is how long a message stays although the usage of a queue in it has changed. Thousands of jobs may wait in a queue, and
+// refreshAfter is how long a message stays although the usage of a queue in it has changed. Thousands of jobs may wait in a queue, and
 // whatever starts or ends there changes the message of each. Volcano writes a condition that stays the same as often.
-const usageInterval = time.Minute
+const refreshAfter = time.Minute
 
 // latest returns the message to write now. It is the last one if only the usage of queues has changed since, and not long ago.
 func (r *Reporter) latest(last notified, message string) string {
-	if last.message != message && r.Clock.Since(last.at) < usageInterval && ledger.SameButForUsage(last.message, message) {
+	if last.message != message && r.Clock.Since(last.at) < refreshAfter && ledger.SameButForUsage(last.message, message) {
 		return last.message
 	}
 	return message
