@@ -78,7 +78,7 @@ func (k *disturbedSoak) faults() proxy.Faults {
 	for i, resource := range order {
 		lag[resource] = time.Duration(1+i*k.random.IntN(500)) * time.Millisecond
 	}
-	few := func() float64 { return float64(k.random.IntN(4)) * 0.05 }
+	few := func() float64 { return []float64{0.03, 0.1, 0.2, 0.3}[k.random.IntN(4)] }
 	return proxy.Faults{Lag: lag, Drop: few(), Refuse: few(), Lose: few()}
 }
 

@@ -57,6 +57,7 @@ var _ = Describe("A scheduler with a late or wrong view of its cluster", func() 
 func (k *disturbedSoak) disturbFor(ctx context.Context, duration time.Duration) {
 	step := time.NewTicker(disturbedStep)
 	defer step.Stop()
+	k.proxy.Set(k.faults())
 	for began := time.Now(); time.Since(began) < duration; <-step.C {
 		k.act(ctx, duration)
 		k.check(ctx)
