@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ func (k *disturbedSoak) act(ctx context.Context, duration time.Duration) {
 		do    func()
 	}{
 		{8, func() { k.addCards(ctx) }},
-		{30, func() { k.lend(ctx) }},
+		{5, func() { k.lend(ctx) }},
 		{10, func() { k.deleteSome(ctx, k.random) }},
 		{8, func() { k.startChange(ctx, k.changed(k.random)) }},
 		{20, func() { k.loseNode(ctx) }},
@@ -60,11 +61,17 @@ func (k *disturbedSoak) addCards(ctx context.Context) {
 	k.cardJob(ctx, fmt.Sprint("cards-", k.added), k.cardQueue, cardTask{names: h100, pods: 1 + k.random.IntN(2), runFor: "300ms"})
 }
 
-// lend adds pods that have most devices until the queue that deserves some of them takes these back.
+// lend adds pods that have most devices until the queue that deserves some of them takes these back. When the view is right again, the last of them must
+// end in time, so it adds none while others are left.
 func (k *disturbedSoak) lend(ctx context.Context) {
+	const suffix = "-lent"
+	left := must(kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase!=Succeeded"})).Items
+	if slices.ContainsFunc(left, func(pod corev1.Pod) bool { return strings.HasSuffix(pod.Name, suffix) }) {
+		return
+	}
 	for range 4 {
 		k.added++
-		k.run(ctx, "c", fmt.Sprint(k.added, "-lent"), 20*time.Second, fromTemplate("big"))
+		k.run(ctx, "c", fmt.Sprint(k.added, suffix), 20*time.Second, fromTemplate("big"))
 	}
 }
 

@@ -74,13 +74,14 @@ func soakElasticity(ctx context.Context) {
 	k := newElasticitySoak(ctx, s)
 	DeferCleanup(deleteNamespace, s.namespace)
 
-	checked := time.Now()
+	checked, growth := time.Now(), &processGrowth{}
 	step := time.NewTicker(soakStep)
 	defer step.Stop()
 	for began := time.Now(); time.Since(began) < duration; <-step.C {
 		k.act(ctx, time.Since(began))
 		if time.Since(checked) >= time.Second {
 			k.check(ctx)
+			growth.sample(ctx)
 			checked = time.Now()
 		}
 	}
@@ -89,7 +90,8 @@ func soakElasticity(ctx context.Context) {
 	Eventually(k.promisesToKeep).WithContext(ctx).Should(BeEmpty(), "pods that were promised a node, and have not started")
 	Eventually(k.evictedInVain).WithContext(ctx).Should(BeEmpty(), "pods for which others were evicted, and that have not started")
 	evicted := s.record.evicted().sum()
-	AddReportEntry("soak", fmt.Sprintf("%d jobs, %d evictions", k.jobs, evicted))
+	AddReportEntry("soak", fmt.Sprintf("%d jobs, %d evictions, %s", k.jobs, evicted, growth))
+	growth.expectNone()
 	Expect(evicted).To(BeNumerically(">", int(duration/(10*time.Second))), "so few evictions prove nothing")
 }
 
