@@ -94,13 +94,14 @@ func (p *pace) announce() {
 	}
 }
 
-// placeable reports whether a pod has all that it needs before it gets a node. Volcano's controllers name its PodGroup when this exists.
+// placeable reports whether a pod has all that it needs before it gets a node. Volcano's controllers name its PodGroup when this exists. It does not read the
+// name of the node: sessions write there at the same time.
 func (p *pace) placeable(pod *corev1.Pod) bool {
-	return pod != nil && pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
+	return pod != nil && !dra.Bound(pod) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
 		slices.Contains(p.schedulers, pod.Spec.SchedulerName) && pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] != "" && dra.ClaimsNamed(pod)
 }
 
 // occupies reports whether a pod has resources of a node.
 func occupies(pod *corev1.Pod) bool {
-	return pod != nil && pod.Spec.NodeName != "" && !allocation.Finished(pod)
+	return pod != nil && dra.Bound(pod) && !allocation.Finished(pod)
 }

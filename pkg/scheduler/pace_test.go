@@ -32,7 +32,9 @@ func changed(pod *corev1.Pod, change func(*corev1.Pod)) *corev1.Pod {
 // TestSessionsBeginEarly tests when the next session begins after one that took 20 ms.
 func TestSessionsBeginEarly(t *testing.T) {
 	waiting := waitingPod()
-	running := changed(waiting, func(pod *corev1.Pod) { pod.Spec.NodeName = "node" })
+	running := changed(waiting, func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning })
+	// A session writes the node that it tries to the object that the informer has.
+	tried := changed(waiting, func(pod *corev1.Pod) { pod.Spec.NodeName = "node" })
 	for name, test := range map[string]struct {
 		before, after *corev1.Pod
 		at            time.Duration
@@ -47,6 +49,7 @@ func TestSessionsBeginEarly(t *testing.T) {
 		"it lacks its PodGroup":             {nil, changed(waiting, func(pod *corev1.Pod) { pod.Annotations = nil }), 100 * time.Millisecond, time.Second},
 		"it has a gate":                     {nil, changed(waiting, func(pod *corev1.Pod) { pod.Spec.SchedulingGates = make([]corev1.PodSchedulingGate, 1) }), 100 * time.Millisecond, time.Second},
 		"it is for another scheduler":       {nil, changed(waiting, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "default-scheduler" }), 100 * time.Millisecond, time.Second},
+		"a session has tried a node":        {tried, waiting, 100 * time.Millisecond, time.Second},
 		"this scheduler places a pod":       {waiting, running, 100 * time.Millisecond, time.Second},
 		"a pod has ended":                   {running, changed(running, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }), 100 * time.Millisecond, 110 * time.Millisecond},
 		"a pod is gone":                     {running, nil, 100 * time.Millisecond, 110 * time.Millisecond},

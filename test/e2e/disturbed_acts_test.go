@@ -106,6 +106,8 @@ func (k *disturbedSoak) loseNode(ctx context.Context) {
 	node := k.name(k.gone)
 	Expect(kube.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{})).To(Succeed())
 	Expect(kube.ResourceV1().ResourceSlices().Delete(ctx, node, metav1.DeleteOptions{})).To(Succeed())
+	// kwok would renew this lease for the next node of the name, until the garbage collector deletes it, and leave the pods of then alone.
+	Expect(ignoreNotFound(kube.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(ctx, node, metav1.DeleteOptions{}))).To(Succeed())
 	k.deletePodsOn(ctx, node)
 }
 

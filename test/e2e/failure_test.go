@@ -12,7 +12,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // failures is a file with what reportFailure found about the specs that failed. CI prints its end.
@@ -65,7 +67,7 @@ func about(namespaces []string, text string) string {
 	return kept.String()
 }
 
-// writeObjects writes a line for each job, pod, and event in the namespaces of specs.
+// writeObjects writes a line for each job, pod, claim, and event in the namespaces of specs.
 func writeObjects(ctx context.Context, w *strings.Builder) {
 	all := metav1.ListOptions{}
 	events := must(kube.CoreV1().Events(metav1.NamespaceAll).List(ctx, all))
@@ -84,5 +86,18 @@ func writeObjects(ctx context.Context, w *strings.Builder) {
 	pods := must(kube.CoreV1().Pods(metav1.NamespaceAll).List(ctx, all))
 	for _, pod := range pods.Items {
 		fmt.Fprintf(w, "pod %s/%s: %s on %q, created %s, deleted %s\n", pod.Namespace, pod.Name, pod.Status.Phase, pod.Spec.NodeName, pod.CreationTimestamp, pod.DeletionTimestamp)
+	}
+	claims := must(kube.ResourceV1().ResourceClaims(metav1.NamespaceAll).List(ctx, all))
+	for _, c := range claims.Items {
+		fmt.Fprintf(w, "claim %s/%s: created %s, deleted %s, requests", c.Namespace, c.Name, c.CreationTimestamp, c.DeletionTimestamp)
+		for _, r := range c.Spec.Devices.Requests {
+			fmt.Fprintf(w, " %s %s", r.Name, ptr.Deref(r.Exactly, resourcev1.ExactDeviceRequest{}).DeviceClassName)
+		}
+		if c.Status.Allocation != nil {
+			for _, r := range c.Status.Allocation.Devices.Results {
+				fmt.Fprintf(w, ", has %s/%s share %q", r.Pool, r.Device, ptr.Deref(r.ShareID, ""))
+			}
+		}
+		fmt.Fprintln(w)
 	}
 }

@@ -112,10 +112,11 @@ func (c *Cache) Refresh(names card.ResourceNames, reporter *report.Reporter) {
 func (c *Cache) takeChanged() map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed := c.changed
-	if len(changed) > 0 {
-		c.changed = map[string]bool{}
+	if len(c.changed) == 0 {
+		return nil // the map stays with those who mark nodes
 	}
+	changed := c.changed
+	c.changed = map[string]bool{}
 	return changed
 }
 

@@ -252,3 +252,16 @@ func BenchmarkCardDiscovery(b *testing.B) {
 		})
 	}
 }
+
+// TestNothingIsTakenTwice: an informer marks nodes while a session refreshes the fleet. A map that both have ends the scheduler.
+func TestNothingIsTakenTwice(t *testing.T) {
+	c := NewCache()
+	taken := c.takeChanged()
+	c.markChanged("a")
+	if len(taken) > 0 {
+		t.Errorf("a session has %v, which the informer writes", taken)
+	}
+	if taken := c.takeChanged(); len(taken) != 1 {
+		t.Errorf("the next session has %v, want node a", taken)
+	}
+}

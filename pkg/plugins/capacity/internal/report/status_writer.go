@@ -125,6 +125,7 @@ func (w *StatusWriter) podGroup(group *scheduling.PodGroup) {
 		klog.ErrorS(err, "Failed to convert a PodGroup", "podGroup", klog.KObj(group))
 		return
 	}
+	out = out.DeepCopy() // the conversion shares the conditions, which the next session overwrites
 	w.submit(group.UID, wording(group.Status), write{"conditions of PodGroups", group.ResourceVersion, func(ctx context.Context) (string, error) {
 		written, err := w.volcano.SchedulingV1beta1().PodGroups(out.Namespace).Update(ctx, out, metav1.UpdateOptions{})
 		if err != nil {

@@ -17,6 +17,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	volcanofake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 )
 
 // TestAWriteThatFailsIsLoggedOnce: without a permission, the conditions of all pods fail in each session.
@@ -115,5 +119,23 @@ func TestAVersionThatIsSpentIsNotWrittenAgain(t *testing.T) {
 			t.Errorf("%s: the version is not tried again, although the refusal may have had another reason", answered)
 		}
 		f.Status.end() // nobody asks, so the writer forgets
+	}
+}
+
+// TestAPodGroupIsWrittenAsItWas: the next session overwrites the conditions of its PodGroups, maybe before the write has begun.
+func TestAPodGroupIsWrittenAsItWas(t *testing.T) {
+	f := newFixture(t)
+	job, _ := f.job("j")
+	job.PodGroup.Namespace, job.PodGroup.Name = "ns", "j"
+	job.PodGroup.Status.Conditions = []scheduling.PodGroupCondition{{Type: WaitingCondition, Message: "full"}}
+	client := volcanofake.NewSimpleClientset(&vcv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j"}})
+	f.Status = newStatusWriter(nil, client)
+	f.Status.podGroup(&job.PodGroup.PodGroup)
+	job.PodGroup.Status.Conditions[0].Message = "of the next session"
+	f.Status.writeNext(t.Context())
+	written, err := client.SchedulingV1beta1().PodGroups("ns").Get(t.Context(), "j", metav1.GetOptions{})
+	must(t, err)
+	if got := written.Status.Conditions; len(got) != 1 || got[0].Message != "full" {
+		t.Errorf("the conditions are %v", got)
 	}
 }
