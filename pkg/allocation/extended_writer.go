@@ -66,7 +66,7 @@ func (w *Writer) create(ctx context.Context, pod *corev1.Pod, wanted *resourceap
 	claim.Name, claim.UID, claim.Status = "", "", resourceapi.ResourceClaimStatus{}
 	claim.Finalizers = []string{resourceapi.Finalizer}
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, chargerecord.QueueAnnotation, queue)
-	return w.client.ResourceClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
+	return w.reader.api.ResourceV1().ResourceClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
 }
 
 func (w *Writer) allocate(ctx context.Context, pod *corev1.Pod, created *resourceapi.ResourceClaim, allocation *resourceapi.AllocationResult) (*resourceapi.ResourceClaim, error) {
@@ -201,7 +201,7 @@ func (w *Writer) remove(ctx context.Context, pod *corev1.Pod, claim *resourceapi
 				return err
 			}
 		}
-		return w.client.ResourceClaims(claim.Namespace).Delete(ctx, claim.Name, *metav1.NewPreconditionDeleteOptions(string(now.UID)))
+		return w.reader.api.ResourceV1().ResourceClaims(claim.Namespace).Delete(ctx, claim.Name, *metav1.NewPreconditionDeleteOptions(string(now.UID)))
 	})
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -39,7 +39,7 @@ import (
 type Reader struct {
 	factory   informers.SharedInformerFactory
 	published *tracker.Tracker
-	client    *client.Client
+	api       *anyVersion
 	manager   k8sframework.SharedDRAManager
 	claims    resourcelisters.ResourceClaimLister
 	// extended indexes extended claims by the UID of their owner pod.
@@ -67,18 +67,26 @@ type Reader struct {
 // or v1beta1 (Kubernetes 1.32).
 type anyVersion struct {
 	kubernetes.Interface
-	resource *client.Client
+	converting *client.Client
+	// v1 says that the API server serves v1. The converting client asks for the next version if an object is not found, stays with the version that
+	// gives another error, and loses the fields that v1beta1 lacks: a device that allows multiple allocations would be given to one claim.
+	v1 atomic.Bool
 }
 
 // ResourceV1 implements kubernetes.Interface.
-func (c anyVersion) ResourceV1() typedresourcev1.ResourceV1Interface { return c.resource }
+func (c *anyVersion) ResourceV1() typedresourcev1.ResourceV1Interface {
+	if c.v1.Load() {
+		return c.Interface.ResourceV1()
+	}
+	return c.converting
+}
 
 // NewReader returns a reader that reads until ctx ends, see also Shutdown. It does not wait for the first objects, see Ready. It adds
 // its informers to depends. pods is the scheduler's informer of pods. It provides the users of deleted claims. Set feature gates before
 // the call.
 func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers, pods coreinformers.PodInformer) (*Reader, error) {
-	group := client.New(kube)
-	factory := informers.NewSharedInformerFactory(anyVersion{Interface: kube, resource: group}, 0)
+	api := &anyVersion{Interface: kube, converting: client.New(kube)}
+	factory := informers.NewSharedInformerFactory(api, 0)
 	resources := factory.Resource().V1()
 	claims, templates, classes := resources.ResourceClaims(), resources.ResourceClaimTemplates(), resources.DeviceClasses()
 	options := tracker.Options{SliceInformer: resources.ResourceSlices(), KubeClient: kube}
@@ -120,7 +128,7 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	assumed.AddEventHandler(versions.handler())
 	assumed.AddEventHandler(waiters.handler())
 	r := &Reader{
-		factory: factory, published: published, client: group, holders: holders, lost: lost, versions: versions, waiters: waiters,
+		factory: factory, published: published, api: api, holders: holders, lost: lost, versions: versions, waiters: waiters,
 		manager: dynamicresources.NewDRAManager(ctx, assumed, published, factory),
 		claims:  claims.Lister(), extended: claims.Informer().GetIndexer(), templates: templates.Lister(), classes: classes.Lister(),
 		synced:   []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced, recorded.HasSynced},
@@ -174,7 +182,8 @@ func (r *Reader) Ready() bool {
 	if slices.ContainsFunc(r.synced, func(synced cache.InformerSynced) bool { return !synced() }) {
 		return false
 	}
-	r.ready, r.served = true, r.client.CurrentAPI()
+	r.ready, r.served = true, r.api.converting.CurrentAPI() // until now, it has only listed what exists
+	r.api.v1.Store(r.served == "V1")
 	return true
 }
 

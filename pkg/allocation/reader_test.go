@@ -90,3 +90,25 @@ func TestAPermissionThatIsMissingIsNamed(t *testing.T) {
 		t.Error("the reader is ready without the templates")
 	}
 }
+
+// TestTheVersionThatIsServedStays: v1beta1 lacks fields that decide who gets a device. The client of Kubernetes asks for it when an object is not found, and
+// stays with it if that request fails.
+func TestTheVersionThatIsServedStays(t *testing.T) {
+	f := newFixture(t)
+	f.kube.PrependReactor("get", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetResource().Version == "v1" {
+			return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: resourceapi.GroupName, Resource: "resourceclaims"}, "gone")
+		}
+		return true, nil, apierrors.NewTooManyRequests("the API server is busy", 1)
+	})
+	if _, err := f.writer.get(t.Context(), claim("gone")); !apierrors.IsNotFound(err) {
+		t.Errorf("the error is %v, want that the claim is not found", err)
+	}
+	if _, err := f.reader.api.ResourceV1().ResourceSlices().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	all := f.kube.Actions()
+	if last := all[len(all)-1].GetResource(); last.Version != "v1" {
+		t.Errorf("after the failure, the reader lists %s", last)
+	}
+}

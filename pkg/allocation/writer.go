@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
-	"k8s.io/dynamic-resource-allocation/client"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -27,7 +26,6 @@ import (
 // Writer writes allocations and reservations to the API server. It is safe for concurrent use.
 type Writer struct {
 	kube    kubernetes.Interface
-	client  *client.Client
 	reader  *Reader
 	pending *Pending
 	clock   clock.PassiveClock
@@ -40,7 +38,7 @@ const stripes = 256
 
 // NewWriter returns a writer for pending allocations.
 func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending, clock clock.PassiveClock) *Writer {
-	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending, clock: clock, writing: keymutex.NewHashed(stripes)}
+	return &Writer{kube: kube, reader: reader, pending: pending, clock: clock, writing: keymutex.NewHashed(stripes)}
 }
 
 // Reserve reserves claims for a pod, and writes allocations that the API server does not have yet. With an allocation, it writes queue,
@@ -175,7 +173,7 @@ func (w *Writer) latest(ctx context.Context, wanted *resourceapi.ResourceClaim) 
 }
 
 func (w *Writer) get(ctx context.Context, wanted *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
-	return w.client.ResourceClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
+	return w.reader.api.ResourceV1().ResourceClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
 }
 
 // prepare adds the metadata of an allocated claim: the finalizer, which prevents its deletion, and the record of the charged queue.
