@@ -19,7 +19,7 @@ type layer struct {
 // or add a layer. Rules that several programs share belong in the first layers.
 var layers = []layer{
 	{"shared", "apis/accounting/v1alpha1 apis/scheduling/v1beta1 apis/visibility/v1alpha1 config pkg/allocation/allocationtest pkg/card pkg/lease " +
-		"pkg/ledger pkg/metric pkg/readiness pkg/chargerecord pkg/version pkg/victims pkg/visibility/ui pkg/webhook/certificates"},
+		"pkg/ledger pkg/metric pkg/readiness pkg/chargerecord pkg/spent pkg/version pkg/victims pkg/visibility/ui pkg/webhook/certificates"},
 	{"shared", "pkg/accounting pkg/client pkg/clusterstate pkg/dra pkg/program pkg/queueusage pkg/quota pkg/simulation/internal/apiserver pkg/visibility " +
 		"pkg/visibility/client"},
 	{"shared", "pkg/accounting/store pkg/allocation pkg/demand pkg/queueschema pkg/refusals pkg/settings pkg/visibility/server"},
@@ -67,7 +67,7 @@ type wall struct {
 var walls = []wall{
 	{shuns: "*", rooms: "config pkg/accounting pkg/ledger pkg/victims pkg/visibility/ui"},
 	{shuns: "volcano.sh", rooms: "apis/accounting/... apis/visibility/... hack/monitoring pkg/accounting/... pkg/allocation/... pkg/card pkg/clusterstate pkg/dra " +
-		"pkg/lease pkg/metric pkg/program pkg/readiness pkg/chargerecord pkg/settings pkg/version pkg/visibility/... pkg/webhook/certificates"},
+		"pkg/lease pkg/metric pkg/program pkg/readiness pkg/chargerecord pkg/settings pkg/spent pkg/version pkg/visibility/... pkg/webhook/certificates"},
 	{shuns: "volcano.sh/volcano", rooms: "apis/... pkg/cli pkg/client pkg/demand pkg/dispatcher/... pkg/lint pkg/problems pkg/plugins/capacity/internal/reclaim " +
 		"pkg/queueusage pkg/quota pkg/refusals pkg/simulation/internal/apiserver pkg/webhook test/cluster"},
 	{shuns: "volcano.sh/volcano", rooms: "pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/lastvalid", directly: true},

@@ -36,11 +36,11 @@ func (p *pods) UpdateJobStatus(job *api.JobInfo, status, annotations, info bool)
 		return job, nil
 	}
 	group := job.PodGroup
-	if p.spent.has(group.UID, group.ResourceVersion) {
+	if p.spent.Has(group.UID, group.ResourceVersion) {
 		status, annotations = false, false // what is said of its pods does not depend on the PodGroup
 	}
 	updated, err := p.SchedulerCache.UpdateJobStatus(job, status, annotations, info)
-	p.spent.note(group, job.PodGroup, err)
+	p.spent.Note(group.UID, group.ResourceVersion, job.PodGroup.ResourceVersion, err)
 	return updated, err
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/scheduler/internal/clones"
+	"github.com/devicequota/devicequota/pkg/spent"
 )
 
 // pods is Volcano's cache with the full requests of pods in its snapshots. Volcano counts only containers, so sessions would put any number of pods
@@ -36,7 +37,7 @@ type pods struct {
 	// jobs has the jobs of the last session.
 	jobs     jobMetrics
 	letIn    letIn
-	spent    spent
+	spent    spent.Versions
 	recorder *recorder
 	queues   *queueStatuses
 }
@@ -51,7 +52,6 @@ func newPods(cache *schedulercache.SchedulerCache, pace *pace) (*pods, error) {
 	cache.Recorder = said
 	p := &pods{
 		SchedulerCache: cache, lister: informer.Lister(), jobs: jobMetrics{}, letIn: letIn{jobs: map[api.JobID]string{}}, recorder: said,
-		spent:  spent{versions: map[types.UID]spentVersion{}},
 		queues: newQueueStatuses(cache.UpdateQueueStatus),
 	}
 	cache.StatusUpdater = statuses{cache.StatusUpdater, &p.spent}
@@ -117,7 +117,7 @@ func (p *pods) Snapshot() *api.ClusterInfo {
 	p.recorder.keep(snapshot.Jobs)
 	p.bindings.restore(snapshot, p.current)
 	p.letIn.restore(snapshot.Jobs)
-	p.spent.forget()
+	p.spent.Forget()
 	p.evictions.restore(snapshot, p.current)
 	if !p.delivered.Load() {
 		return snapshot

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,13 +24,11 @@ import (
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 
 	"github.com/devicequota/devicequota/pkg/readiness"
+	"github.com/devicequota/devicequota/pkg/spent"
 )
 
 // statusWriters is the maximum number of concurrent writes of conditions.
 const statusWriters = 8
-
-// lateness is the time after which a write is repeated although the API server has refused it: its reason may have been another one.
-const lateness = 10 * time.Second
 
 // StatusWriter writes the conditions that the session itself does not write. It writes in the background, so sessions
 // do not wait for the API server. It does not retry: the next session asks again if a condition is missing.
@@ -46,6 +43,7 @@ type StatusWriter struct {
 	pending map[types.UID]write
 	// asked has the last request for each object. A request that is still in progress is not repeated.
 	asked map[types.UID]ask
+	spent spent.Versions
 	// failing has the last failures, by kind of write.
 	failing map[string]failure
 	// session counts the sessions.
@@ -72,8 +70,6 @@ type failure struct {
 type ask struct {
 	version, text string
 	session       int
-	// spent is when the API server has shown that the object has another version. It would refuse each write to this one.
-	spent time.Time
 }
 
 // NewStatusWriter starts a writer. It ends when ctx ends.
@@ -149,12 +145,14 @@ func (w *StatusWriter) submit(id types.UID, text string, write write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.asked[id]
-	if last.version == write.version && (time.Since(last.spent) < lateness || last.spent.IsZero() && last.text == text) {
-		last.session = w.session
-		w.asked[id] = last
+	if w.spent.Has(id, write.version) {
+		delete(w.asked, id)
 		return
 	}
-	w.asked[id] = ask{version: write.version, text: text, session: w.session}
+	w.asked[id] = ask{write.version, text, w.session}
+	if last.version == write.version && last.text == text {
+		return
+	}
 	w.pending[id] = write
 	w.queue.Add(id)
 }
@@ -164,6 +162,7 @@ func (w *StatusWriter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.asked, func(_ types.UID, last ask) bool { return last.session != w.session })
+	w.spent.Forget()
 	maps.DeleteFunc(w.failing, func(_ string, last failure) bool { return last.session != w.session })
 	w.session++
 }
@@ -183,24 +182,11 @@ func (w *StatusWriter) writeNext(ctx context.Context) bool {
 		return true
 	}
 	version, err := next.do(ctx)
-	switch {
-	case err == nil && version == next.version: // nothing had to be written
-	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		w.spend(id, next.version)
-	case ctx.Err() == nil:
+	w.spent.Note(id, next.version, version, err)
+	if err != nil && ctx.Err() == nil {
 		w.failed(id, next.what, err)
 	}
 	return true
-}
-
-// spend notes that an object has another version, or is gone. Until the scheduler sees that, it has nothing to write.
-func (w *StatusWriter) spend(id types.UID, version string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if last, found := w.asked[id]; found && last.version == version {
-		last.spent = time.Now()
-		w.asked[id] = last
-	}
 }
 
 // failed lets the next session ask again. It logs a new reason of failure once: without a permission, all writes fail in each session.
@@ -208,6 +194,9 @@ func (w *StatusWriter) failed(id types.UID, what string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.asked, id)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return
+	}
 	reason := apierrors.ReasonForError(err)
 	if last, fails := w.failing[what]; !fails || last.reason != reason {
 		klog.ErrorS(nil, "Failed to write why something waits", "failure", readiness.Explain(what+" cannot be written", err))

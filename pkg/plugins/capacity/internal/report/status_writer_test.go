@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -21,6 +22,8 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	volcanofake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
+
+	"github.com/devicequota/devicequota/pkg/spent"
 )
 
 // TestAWriteThatFailsIsLoggedOnce: without a permission, the conditions of all pods fail in each session.
@@ -113,12 +116,8 @@ func TestAVersionThatIsSpentIsNotWrittenAgain(t *testing.T) {
 		if writes != 2+again {
 			t.Errorf("%s: the next version is not written", answered)
 		}
-		f.Status.asked[pod.UID] = ask{version: "3", spent: time.Now().Add(-lateness)}
-		try("3", "after a while")
-		if writes != 3+again {
-			t.Errorf("%s: the version is not tried again, although the refusal may have had another reason", answered)
-		}
-		f.Status.end() // nobody asks, so the writer forgets
+		f.Status.end() // nobody asks, so the writer forgets what was asked
+		f.Status.spent = spent.Versions{}
 	}
 }
 
@@ -138,4 +137,32 @@ func TestAPodGroupIsWrittenAsItWas(t *testing.T) {
 	if got := written.Status.Conditions; len(got) != 1 || got[0].Message != "full" {
 		t.Errorf("the conditions are %v", got)
 	}
+}
+
+// TestARefusedWriteIsRepeatedAfterAWhile: the refusal may have had another reason than that the object has changed.
+func TestARefusedWriteIsRepeatedAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		_, task := f.job("a")
+		task.Pod.ResourceVersion = "1"
+		writes, kube := 0, fake.NewClientset()
+		kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			writes++
+			return true, nil, apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("somebody refuses"))
+		})
+		f.Status = newStatusWriter(kube, nil)
+		defer f.Status.queue.ShutDown()
+		for second := range 21 {
+			condition, _ := f.unscheduled(task.Pod, "full")
+			f.Status.pod(task.Pod, condition)
+			for f.Status.queue.Len() > 0 {
+				f.Status.writeNext(t.Context())
+			}
+			f.Status.end()
+			if want := 1 + second/10; writes != want {
+				t.Errorf("after %d s, the pod was written %d times, want %d", second, writes, want)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
