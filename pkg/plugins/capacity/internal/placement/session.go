@@ -127,9 +127,11 @@ func (s *Session) Score(task *api.TaskInfo, node *api.NodeInfo) float64 {
 }
 
 // DeallocateUnusable takes devices away from claims whose pods could not use them in this session. Of a job, one pod that no node suits may be the only one that
-// was tried.
-func (s *Session) DeallocateUnusable() {
-	waits := map[*api.JobInfo]bool{}
+// was tried, and may ask for no devices itself. Refused says which pods were refused before nodes were asked.
+func (s *Session) DeallocateUnusable(refused func(api.TaskID) bool) {
+	if s.Devices == nil {
+		return
+	}
 	for _, placement := range s.filtered {
 		id, job := placement.task.UID, s.Volcano.Jobs[placement.task.Job]
 		if job == nil || placement.devices == nil || placement.exceeded != nil {
@@ -137,14 +139,25 @@ func (s *Session) DeallocateUnusable() {
 		}
 		if job.TaskStatusIndex[api.Pending][id] != nil && job.NodesFitErrors[id] != nil {
 			s.Devices.Deallocate(placement.devices)
-			waits[job] = true
 		}
 	}
-	for job := range waits {
-		for id, task := range job.TaskStatusIndex[api.Pending] {
-			if pod := s.Snapshot.Known(task.Pod); pod != nil && job.NodesFitErrors[id] == nil {
-				s.Devices.DeallocateUntried(pod)
-			}
+	for _, job := range s.Volcano.Jobs {
+		s.deallocateUntried(job, refused)
+	}
+}
+
+// deallocateUntried takes devices away from the pods of a job that were not tried, if no node suits one that was.
+func (s *Session) deallocateUntried(job *api.JobInfo, refused func(api.TaskID) bool) {
+	pending, waits := job.TaskStatusIndex[api.Pending], false
+	for id := range job.NodesFitErrors {
+		waits = waits || pending[id] != nil && !refused(id)
+	}
+	if !waits {
+		return
+	}
+	for id, task := range pending {
+		if pod := s.Snapshot.Known(task.Pod); pod != nil && job.NodesFitErrors[id] == nil {
+			s.Devices.DeallocateUntried(pod)
 		}
 	}
 }
