@@ -15,8 +15,11 @@ import (
 	schedulingv1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
 // TestAQuestionLooksForTheNearestHyperNodeForALimitedTime: people may ask about a large job again and again.
@@ -85,5 +88,32 @@ func TestAQuestionAboutManyGroupsEnds(t *testing.T) {
 	})
 	if made > 100*groups {
 		t.Errorf("%g objects are made for %d groups", made, groups)
+	}
+}
+
+// TestAQuestionPutsWhatNodesSayIntoWordsOnce, also if thousands of pods of a job were not tried because no node suits another one.
+func TestAQuestionPutsWhatNodesSayIntoWordsOnce(t *testing.T) {
+	const groups, nodes = 300, 100
+	s := newFixture(slices.Repeat([]int{5}, nodes)...).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil)
+	all := []*corev1.Pod{inGroup(newPod("runs", "n1", cpu(1)), "first")}
+	for i := range groups {
+		all = append(all, inGroup(newPod(fmt.Sprintf("p-%03d", i), "", cpu(1)), fmt.Sprint(i)))
+	}
+	s.job("j", "q", inqueue, nil, all...)
+	s.group().MinMember = 1
+	s.ofGroups(1, 0)
+	ssn := s.open(t)
+	ssn.Tiers = append(ssn.Tiers, conf.Tier{Plugins: []conf.PluginOption{{Name: "sla", EnabledPredicate: ptr.To(true)}}})
+	ssn.AddPredicateFn("sla", func(task *api.TaskInfo, on *api.NodeInfo) error {
+		return api.NewFitError(task, on, "no pod may be on "+on.Name)
+	})
+	s.Run((&Plugins{cache: s.cache}).Actions()[:1])
+	var told *v1alpha1.Explanation
+	made := testing.AllocsPerRun(1, func() {
+		told, _ = pluginOf(ssn).explainer().Answer(&visibility.Question{Kind: "PodGroup", Namespace: "ns", Name: "j"})
+	})
+	if len(told.Pods) != 2 || made > 100*(groups+nodes) {
+		t.Errorf("%g objects are made for %d groups and %d nodes, and the answer is %+v", made, groups, nodes, told.Pods)
 	}
 }

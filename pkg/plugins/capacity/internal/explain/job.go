@@ -114,11 +114,12 @@ func (s *Session) checkJob(checks *Checks, job *api.JobInfo) {
 // explainPods explains why the pods of a job wait. Pods with the same reason are grouped.
 func (s *Session) explainPods(job *api.JobInfo) []v1alpha1.PodsAnswer {
 	var pods Pods
+	others := newPending(job)
 	for _, task := range sortedTasks(job.TaskStatusIndex[api.Pending]) {
 		if cause := s.Cause(job, task); cause != nil {
 			pods.Add(task, *describe.Refusal(cause))
 		} else {
-			pods.Add(task, v1alpha1.Refusal{Message: WhyPending(job, task)})
+			pods.Add(task, v1alpha1.Refusal{Message: others.why(task)})
 		}
 	}
 	return pods.Answers()

@@ -62,18 +62,36 @@ func unschedulable(job *api.JobInfo) string {
 	return ""
 }
 
-// WhyPending returns Volcano's reason for a pod that this plugin has not refused.
-func WhyPending(job *api.JobInfo, task *api.TaskInfo) string {
+// pending says why pods of a job wait that this plugin has not refused. A job may have thousands of them, and it takes time for each node to put what nodes say into
+// words: that is done once.
+type pending struct {
+	job     *api.JobInfo
+	said    map[*api.FitErrors]string
+	untried string
+}
+
+func newPending(job *api.JobInfo) *pending {
+	return &pending{job: job, said: map[*api.FitErrors]string{}}
+}
+
+// why returns Volcano's reason for a pod.
+func (p *pending) why(task *api.TaskInfo) string {
 	if refusal := Gated(task.Pod); refusal != nil {
 		return refusal.Message()
 	}
-	if nodes := job.NodesFitErrors[task.UID]; nodes != nil {
-		return nodes.Error()
+	if nodes := p.job.NodesFitErrors[task.UID]; nodes != nil {
+		if p.said[nodes] == "" {
+			p.said[nodes] = nodes.Error()
+		}
+		return p.said[nodes]
 	}
-	if waits := Gang(job); waits != nil {
+	if waits := Gang(p.job); waits != nil {
 		return waits.Message()
 	}
-	return cmp.Or(job.JobFitErrors, untried(job))
+	if p.job.JobFitErrors == "" && p.untried == "" {
+		p.untried = untried(p.job)
+	}
+	return cmp.Or(p.job.JobFitErrors, p.untried)
 }
 
 // untried says why a pod of a job that may run was not tried. Once no node suits a pod, the scheduler leaves out those like it.

@@ -32,7 +32,7 @@ func TestAPodThatWaitsIsExplainedInVolcanosWords(t *testing.T) {
 	job, task := waiting(1)
 	expect := func(want string) {
 		t.Helper()
-		if got := WhyPending(job, task); got != want {
+		if got := newPending(job).why(task); got != want {
 			t.Errorf("the pod waits because %q, want %q", got, want)
 		}
 	}
