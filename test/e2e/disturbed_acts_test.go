@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,12 +138,17 @@ func (k *disturbedSoak) restart(ctx context.Context) {
 func (k *disturbedSoak) sweep(ctx context.Context) {
 	Expect(kube.CoreV1().Pods(k.namespace).DeleteCollection(ctx, metav1.DeleteOptions{},
 		metav1.ListOptions{FieldSelector: "status.phase=Succeeded", LabelSelector: "!" + batchv1alpha1.JobNameKey})).To(Succeed())
-	for _, job := range must(vc.BatchV1alpha1().Jobs(k.namespace).List(ctx, metav1.ListOptions{})).Items {
+	deleteCompletedJobs(ctx, k.namespace)
+	k.releases = k.releases[max(0, len(k.releases)-100):]
+}
+
+func deleteCompletedJobs(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	for _, job := range must(vc.BatchV1alpha1().Jobs(namespace).List(ctx, metav1.ListOptions{})).Items {
 		if job.Status.State.Phase == batchv1alpha1.Completed {
-			Expect(ignoreNotFound(vc.BatchV1alpha1().Jobs(k.namespace).Delete(ctx, job.Name, metav1.DeleteOptions{}))).To(Succeed())
+			Expect(ignoreNotFound(vc.BatchV1alpha1().Jobs(namespace).Delete(ctx, job.Name, metav1.DeleteOptions{}))).To(Succeed())
 		}
 	}
-	k.releases = k.releases[max(0, len(k.releases)-100):]
 }
 
 // cardHolders counts the cards of pods that have a node and have not ended.

@@ -81,6 +81,7 @@ func soakElasticity(ctx context.Context) {
 		k.act(ctx, time.Since(began))
 		if time.Since(checked) >= time.Second {
 			k.check(ctx)
+			deleteCompletedJobs(ctx, k.namespace) // so that there are as many objects at any time
 			growth.sample(ctx)
 			checked = time.Now()
 		}

@@ -32,7 +32,7 @@ func (p *processGrowth) sample(ctx context.Context) {
 }
 
 // expectNone compares the last third of the samples with the second, after the caches have been filled. The smallest heap is that after a collection
-// of garbage. The soak has as many objects at any time.
+// of garbage.
 func (p *processGrowth) expectNone() {
 	const someGoroutines, someHeap = 50, 16 << 20
 	third := len(p.heap) / 3
