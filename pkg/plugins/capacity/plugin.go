@@ -184,6 +184,7 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.placements.UnreserveUnbound()
 	p.forgetUnboundNodes()
 	report.KeepPossibleNodes(ssn.Jobs, ssn.Nodes)
+	report.KeepWords(ssn.Jobs)
 	p.snapshot.ProtectQueues(ssn.Queues, ssn.TotalDeserved, ssn.TotalGuarantee)
 	p.cache.closeGang(ssn)
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)

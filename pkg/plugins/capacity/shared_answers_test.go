@@ -10,8 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -41,6 +43,36 @@ func TestJobsThatWaitAlikeShareNothingThatChanges(t *testing.T) {
 	why, before := of("p-0"), *of("p-0")
 	if _ = why.Error(); why == of("p-1") && !reflect.DeepEqual(before, *why) {
 		t.Error("two jobs share what changes when it is read")
+	}
+}
+
+// TestWhatNodesSayIsPutIntoWordsOnce, and not for each of the pods that share it: when a session closes, Volcano reads it several times for each pod.
+func TestWhatNodesSayIsPutIntoWordsOnce(t *testing.T) {
+	const pods, nodes = 40, 300
+	s := newFixture(slices.Repeat([]int{2}, nodes)...).queue("root", "", nil).queue("q", "root", nil)
+	var all []*corev1.Pod
+	for i := range pods {
+		all = append(all, newPod(fmt.Sprint("p-", i), "", cpu(1)))
+	}
+	s.job("j", "q", inqueue, nil, all...)
+	s.group().MinMember = 0
+	ssn := s.open(t)
+	ssn.Tiers = append(ssn.Tiers, conf.Tier{Plugins: []conf.PluginOption{{Name: "sla", EnabledPredicate: ptr.To(true)}}})
+	ssn.AddPredicateFn("sla", func(task *api.TaskInfo, on *api.NodeInfo) error {
+		return api.NewFitError(task, on, "no pod may be on "+on.Name)
+	})
+	s.Run((&Plugins{cache: s.cache}).Actions()[:1])
+	job, id := ssn.Jobs["ns/j"], taskOf(ssn, "p-7").UID
+	if len(job.NodesFitErrors) != pods {
+		t.Fatalf("%d pods were tried", len(job.NodesFitErrors))
+	}
+	before := job.NodesFitErrors[id].Error()
+	framework.CloseSession(ssn)
+	if after := job.NodesFitErrors[id].Error(); after != before {
+		t.Errorf("the pod waits because %q, and was told %q", before, after)
+	}
+	if made := testing.AllocsPerRun(1, func() { _ = job.FitError() }); made > 10*(pods+nodes) {
+		t.Errorf("%g objects are made for %d pods and %d nodes", made, pods, nodes)
 	}
 }
 

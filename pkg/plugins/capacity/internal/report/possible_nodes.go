@@ -10,6 +10,24 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
+// KeepWords puts what nodes say about pods into words, once for all pods that share it. When a session ends, Volcano does that several times for each pod, and it takes
+// time for each node: a job of thousands of equal pods that no node suits took as long as to ask the nodes.
+func KeepWords(jobs map[api.JobID]*api.JobInfo) {
+	said := map[*api.FitErrors]*api.FitErrors{}
+	for _, job := range jobs {
+		for id, nodes := range job.NodesFitErrors {
+			if nodes == nil {
+				continue
+			}
+			if said[nodes] == nil {
+				said[nodes] = api.NewFitErrors()
+				said[nodes].SetError(nodes.Error())
+			}
+			job.NodesFitErrors[id] = said[nodes]
+		}
+	}
+}
+
 // KeepPossibleNodes keeps the nodes that the conditions of waiting pods name. Volcano writes there to which node a pod of an incomplete gang could go, and tries
 // equal nodes, and HyperNodes, in random order. Each session would write the conditions of all pods of each gang that waits.
 func KeepPossibleNodes(jobs map[api.JobID]*api.JobInfo, nodes map[string]*api.NodeInfo) {
