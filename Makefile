@@ -13,7 +13,7 @@ helm_flags := -s -w $(foreach package,$(helm)/pkg/chartutil $(helm)/pkg/lint/rul
 COUNT ?= 3
 unit_packages = $$(go list ./... | grep -v /test/)
 # Packages that several goroutines call. The tests of the others run in one goroutine.
-race_packages := ./pkg/accounting/... ./pkg/allocation ./pkg/dra ./pkg/readiness ./pkg/scheduler ./pkg/visibility/... ./pkg/plugins/... ./pkg/dispatcher/... ./pkg/webhook/...
+race_packages := ./pkg/accounting/... ./pkg/allocation ./pkg/dra ./pkg/readiness ./pkg/scheduler ./pkg/spent ./pkg/visibility/... ./pkg/plugins/... ./pkg/dispatcher/... ./pkg/webhook/...
 
 # A release is a function of the commit and of these tools: whoever builds it gets the same bytes. The date is that of the commit.
 VERSION = $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo v0.0.0-dev)
