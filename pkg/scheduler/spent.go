@@ -23,12 +23,12 @@ func (s statuses) UpdatePodStatus(pod *corev1.Pod) (*corev1.Pod, error) {
 		return pod, nil
 	}
 	written, err := s.StatusUpdater.UpdatePodStatus(pod)
-	if err != nil {
-		s.spent.Note(pod.UID, pod.ResourceVersion, "", err)
-		return nil, err
+	version := ""
+	if err == nil {
+		version = written.ResourceVersion
 	}
-	s.spent.Note(pod.UID, pod.ResourceVersion, written.ResourceVersion, nil)
-	return written, nil
+	s.spent.Note(pod.UID, pod.ResourceVersion, version, err)
+	return written, err
 }
 
 // UpdateQueueStatus implements schedulercache.StatusUpdater.

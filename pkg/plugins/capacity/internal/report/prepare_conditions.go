@@ -10,32 +10,36 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// KeepWords puts what nodes say about pods into words, once for all pods that share it. When a session ends, Volcano does that several times for each pod, and it takes
-// time for each node: a job of thousands of equal pods that no node suits took as long as to ask the nodes.
-func KeepWords(jobs map[api.JobID]*api.JobInfo) {
+// PrepareConditions prepares what Volcano writes into the conditions of pods and PodGroups when a session ends.
+func PrepareConditions(jobs map[api.JobID]*api.JobInfo, nodes map[string]*api.NodeInfo) {
 	said := map[*api.FitErrors]*api.FitErrors{}
 	for _, job := range jobs {
-		for id, nodes := range job.NodesFitErrors {
-			if nodes == nil {
-				continue
-			}
-			if said[nodes] == nil {
-				said[nodes] = api.NewFitErrors()
-				said[nodes].SetError(nodes.Error())
-			}
-			job.NodesFitErrors[id] = said[nodes]
-		}
+		keepPossibleNodes(job, nodes)
+		keepWords(job, said)
 	}
 }
 
-// KeepPossibleNodes keeps the nodes that the conditions of waiting pods name. Volcano writes there to which node a pod of an incomplete gang could go, and tries
+// keepWords puts what nodes say about pods into words, once for all pods that share it. Volcano does that several times for each pod, and it takes time for each
+// node: a job of thousands of equal pods that no node suits took as long as to ask the nodes. said has the words of all jobs.
+func keepWords(job *api.JobInfo, said map[*api.FitErrors]*api.FitErrors) {
+	for id, nodes := range job.NodesFitErrors {
+		if nodes == nil {
+			continue
+		}
+		if said[nodes] == nil {
+			said[nodes] = api.NewFitErrors()
+			said[nodes].SetError(nodes.Error())
+		}
+		job.NodesFitErrors[id] = said[nodes]
+	}
+}
+
+// keepPossibleNodes keeps the nodes that the conditions of waiting pods name. Volcano writes there to which node a pod of an incomplete gang could go, and tries
 // equal nodes, and HyperNodes, in random order. Each session would write the conditions of all pods of each gang that waits.
-func KeepPossibleNodes(jobs map[api.JobID]*api.JobInfo, nodes map[string]*api.NodeInfo) {
-	for _, job := range jobs {
-		for _, status := range []api.TaskStatus{api.Pending, api.Allocated} {
-			for _, task := range job.TaskStatusIndex[status] {
-				keepPossibleNode(task, nodes)
-			}
+func keepPossibleNodes(job *api.JobInfo, nodes map[string]*api.NodeInfo) {
+	for _, status := range []api.TaskStatus{api.Pending, api.Allocated} {
+		for _, task := range job.TaskStatusIndex[status] {
+			keepPossibleNode(task, nodes)
 		}
 	}
 }
