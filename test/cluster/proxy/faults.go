@@ -30,11 +30,15 @@ type Faults struct {
 	Lose float64
 }
 
-// Set replaces the faults, for requests and events from now on.
+// Set replaces the faults, for requests and events from now on. If watches are no longer dropped, none must be listed again because it was dropped before: each
+// time, a client waits for up to a minute before it goes on.
 func (p *Proxy) Set(faults Faults) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = faults
+	if faults.Drop == 0 {
+		clear(p.expired)
+	}
 }
 
 // sequence returns the random sequence of a kind of request. The caller holds mu.

@@ -200,14 +200,21 @@ func TestAWatchThatIsDroppedMustListAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.backend.events <- "lost"
-	f.expectEvents(w, "")
-	f.proxy.Set(Faults{})
+	drop := func() {
+		f.backend.events <- "lost"
+		f.expectEvents(w, "")
+	}
+	drop()
 	if _, err := f.watch(); !apierrors.IsResourceExpired(err) {
 		t.Errorf("the next watch gets %v", err)
 	}
 	if w, err = f.watch(); err != nil {
 		t.Fatal(err)
+	}
+	drop()
+	f.proxy.Set(Faults{})
+	if w, err = f.watch(); err != nil {
+		t.Fatalf("the first watch without faults gets %v", err)
 	}
 	f.backend.events <- "next"
 	f.expectEvents(w, "next")
