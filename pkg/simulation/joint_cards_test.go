@@ -202,8 +202,8 @@ func (r *racks) cardGang(name string, g *cardGang) {
 
 // TestAGangRunsIfThereAreCardsForItsGroups compares which gangs start with a search that tries everything.
 func TestAGangRunsIfThereAreCardsForItsGroups(t *testing.T) {
-	runs, waits := 0, 0
-	for seed := range uint64(4) {
+	runs, waits, drawn := 0, 0, clusters(4)
+	for seed := range drawn {
 		random, r := rand.New(rand.NewPCG(seed, 7)), &racks{}
 		r.add(`{apiVersion: v1, kind: Namespace, metadata: {name: team}}`)
 		r.add(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: root, uid: root}, spec: {weight: 1}}`)
@@ -233,7 +233,7 @@ func TestAGangRunsIfThereAreCardsForItsGroups(t *testing.T) {
 			}
 		}
 	}
-	if runs < 20 || waits < 20 {
+	if fewest := uint64(min(runs, waits)); fewest < 5*drawn {
 		t.Errorf("%d gangs run, and %d wait: these are no interesting cases", runs, waits)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // FuzzIncremental checks that pods that share the answers of nodes get the nodes and devices, and wait for the reasons, that they would without. The pods
 // prefer some nodes to others so strongly that no two nodes have the same score.
 func FuzzIncremental(f *testing.F) {
-	for seed := range uint64(16) {
+	for seed := range clusters(16) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {

@@ -18,7 +18,7 @@ const (
 	// unchanged is the number of consecutive sessions without a change that end a simulation.
 	unchanged = 4
 	// look is the time between two checks whether all decisions of a session have arrived.
-	look = 2 * time.Millisecond
+	look = time.Millisecond
 	// maxWait limits the time of these checks. Pods that wait for the binding conditions of devices take longer and are not awaited.
 	maxWait = 5 * time.Second
 	// maxUnread limits how long the scheduler may take to read everything.

@@ -26,6 +26,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// clusters returns how many of a number of random clusters a test draws. With -short, as in make check, it draws every fourth.
+func clusters(all uint64) uint64 {
+	if testing.Short() {
+		return max(1, all/4)
+	}
+	return all
+}
+
 // cluster is a state with one node, which has four devices, and two queues below a queue with a quota.
 const cluster = `
 apiVersion: v1

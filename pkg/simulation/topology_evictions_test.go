@@ -122,8 +122,8 @@ func (b *borrowed) evictions() (least int, starts bool) {
 }
 
 func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
-	evicting, waiting := 0, 0
-	for seed := range uint64(40) {
+	evicting, waiting, drawn := 0, 0, clusters(40)
+	for seed := range drawn {
 		b := drawBorrowed(rand.New(rand.NewPCG(seed, 3)), allPods)
 		outcome := b.run(t)
 		gone, want := 0, 0
@@ -147,7 +147,7 @@ func TestAGangWithATopologyTakesBackAsLittleAsOneDomainLacks(t *testing.T) {
 			evicting++
 		}
 	}
-	if evicting < 8 || waiting < 8 {
+	if fewest := uint64(min(evicting, waiting)); fewest < drawn/5 {
 		t.Errorf("%d gangs take something back, and %d wait: these are no interesting cases", evicting, waiting)
 	}
 }
@@ -179,8 +179,8 @@ func (b *borrowed) evictionsOfHalves() (least int, starts bool) {
 }
 
 func TestEachHalfOfAGangTakesBackAsLittleAsItsRackLacks(t *testing.T) {
-	evicting, waiting := 0, 0
-	for seed := range uint64(40) {
+	evicting, waiting, drawn := 0, 0, clusters(40)
+	for seed := range drawn {
 		b := drawBorrowed(rand.New(rand.NewPCG(seed, 5)), twoHalves)
 		outcome := b.run(t)
 		is, gone, want := outcome["gang"], 0, 0
@@ -209,14 +209,14 @@ func TestEachHalfOfAGangTakesBackAsLittleAsItsRackLacks(t *testing.T) {
 			evicting++
 		}
 	}
-	if evicting < 8 || waiting < 8 {
+	if fewest := uint64(min(evicting, waiting)); fewest < drawn/5 {
 		t.Errorf("%d gangs take something back, and %d wait: these are no interesting cases", evicting, waiting)
 	}
 }
 
 // TestAGangThatStartsWithFewerPodsTakesBackNothingInVain: it starts if its minimum may, and takes back one device for each of its pods that the domain had no free one for.
 func TestAGangThatStartsWithFewerPodsTakesBackNothingInVain(t *testing.T) {
-	for seed := range uint64(15) {
+	for seed := range clusters(15) {
 		b := drawBorrowed(rand.New(rand.NewPCG(seed, 4)), fewerPods)
 		outcome := b.run(t)
 		is, gone := outcome["gang"], 0

@@ -178,8 +178,8 @@ func chargedDevices(w Workload) (n int) {
 }
 
 func TestAGangStartsIfAndOnlyIfSomeDomainAndTheQuotaHaveRoom(t *testing.T) {
-	starts := 0
-	for seed := range uint64(60) {
+	starts, drawn := 0, clusters(60)
+	for seed := range drawn {
 		random := rand.New(rand.NewPCG(seed, 1))
 		gang := drawGang(random, "gang", []int{0}, []int{1}, []int{0, 1}, []int{1, 0})
 		d := drawRacks(random, 20, gang)
@@ -191,15 +191,15 @@ func TestAGangStartsIfAndOnlyIfSomeDomainAndTheQuotaHaveRoom(t *testing.T) {
 			t.Errorf("seed %d: %d pods run, charged %d devices; want %d pods of %+v: free %v, room %v: %+v", seed, len(is.Pods), charged, want, gang, d.free, d.room, is)
 		}
 	}
-	if starts < 15 || starts > 45 {
-		t.Errorf("%d of 60 gangs start: these are no interesting cases", starts)
+	if uint64(starts) < drawn/4 || uint64(starts) > drawn*3/4 {
+		t.Errorf("%d of %d gangs start: these are no interesting cases", starts, drawn)
 	}
 }
 
 // TestGangsTogetherKeepToDomainsDevicesAndQuotas: each of several gangs runs as a whole in its domain or not at all. None waits that has room in what the others leave.
 func TestGangsTogetherKeepToDomainsDevicesAndQuotas(t *testing.T) {
-	waits := 0
-	for seed := range uint64(40) {
+	waits, drawn := 0, clusters(40)
+	for seed := range drawn {
 		random := rand.New(rand.NewPCG(seed, 2))
 		var gangs []drawnGang
 		for _, name := range []string{"gang-a", "gang-b", "gang-c", "gang-d"} {
@@ -227,8 +227,8 @@ func TestGangsTogetherKeepToDomainsDevicesAndQuotas(t *testing.T) {
 			}
 		}
 	}
-	if waits < 40 || waits > 120 {
-		t.Errorf("%d of 160 gangs wait: these are no interesting cases", waits)
+	if uint64(waits) < drawn || uint64(waits) > drawn*3 {
+		t.Errorf("%d of %d gangs wait: these are no interesting cases", waits, 4*drawn)
 	}
 }
 
