@@ -4,12 +4,18 @@ package capacity
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // TestAGangThatCannotStartKeepsNoDevices: its claims were allocated, and its pods were not bound. The first pod that no node suits is the only one that is
@@ -37,6 +43,32 @@ func TestAGangThatCannotStartKeepsNoDevices(t *testing.T) {
 	}
 }
 
+// TestGangsThatTheQuotaRefusesKeepNoDevices: a crash left each of two gangs with half of its devices, and the quota, which was lowered, has room for one gang.
+func TestGangsThatTheQuotaRefusesKeepNoDevices(t *testing.T) {
+	for _, phase := range []upstreamv1beta1.PodGroupPhase{upstreamv1beta1.PodGroupInqueue, upstreamv1beta1.PodGroupPending} {
+		for _, holder := range []string{"0", "1"} {
+			t.Run(string(phase)+holder, func(t *testing.T) {
+				c := newCalmCluster(t, "h100")
+				c.queue("q", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 2}}}, nil)
+				c.node("n1", 8, "h100", "h100", "h100", "h100")
+				for _, gang := range []string{"f", "g"} {
+					c.group(gang, "q", 2, func(group *upstreamv1beta1.PodGroup) { group.Status.Phase = phase })
+					c.pod(gang+"0", gang, nil, "h100")
+					c.pod(gang+"1", gang, nil, "h100")
+					c.giveDevices(gang + holder)
+				}
+				err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+					c.turn()
+					return slices.Contains([]string{"f0@n1 f1@n1 g0@ g1@", "f0@ f1@ g0@n1 g1@n1"}, c.places()), nil
+				})
+				if err != nil {
+					c.fail("pods are %s, and one gang must run", c.places())
+				}
+			})
+		}
+	}
+}
+
 // giveDevices allocates a device of node n1 to the claim of a pod, if it has one.
 func (c *fuzzCluster) giveDevices(pod string) {
 	claim := c.claim(pod + "-h100")
@@ -44,10 +76,12 @@ func (c *fuzzCluster) giveDevices(pod string) {
 		return
 	}
 	claim.Finalizers = []string{resourcev1.Finalizer}
-	_, device := c.publisher("n1", map[string]string{"g0": "h100-0", "g1": "h100-1"}[pod])
+	_, device := c.publisher("n1", map[string]string{"g0": "h100-0", "g1": "h100-1", "f0": "h100-2", "f1": "h100-3"}[pod])
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
 		{Request: "r", Driver: fuzzDriver, Pool: "n1", Device: device.Name},
 	}}}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod, UID: c.pods.named(pod).UID}}
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, chargerecord.QueueAnnotation, "q")
 	c.writeClaim(claim)
 }
 

@@ -25,8 +25,8 @@ func (s *Session) Deallocate(state *State) {
 	}
 }
 
-// DeallocateUntried is Deallocate for a pod about which no node was asked, because its job cannot start. Only claims that were made for the pod lose their devices.
-func (s *Session) DeallocateUntried(pod *demand.Pod) {
+// DeallocateOwn is Deallocate for a pod of a job that waits, whether or not a node was asked about it. Only claims that were made for the pod lose their devices.
+func (s *Session) DeallocateOwn(pod *demand.Pod) {
 	for _, claim := range pod.Claims {
 		if object := claim.Object; object.Status.Allocation != nil && resourceclaim.IsForPod(pod.Object, object) == nil && s.usedAlone(pod, object) {
 			s.deallocate(pod.Object, object)

@@ -150,6 +150,15 @@ func (r *Reporter) Refused(id api.TaskID) bool {
 	return refused
 }
 
+// RefusedByQuota reports whether a job, or one of its pods that wait, was refused in this session because of a quota.
+func (r *Reporter) RefusedByQuota(job *api.JobInfo) bool {
+	refused := exceedsQuota(r.jobs[job.UID].refusal)
+	for id := range job.TaskStatusIndex[api.Pending] {
+		refused = refused || exceedsQuota(r.pods[id].refusal)
+	}
+	return refused
+}
+
 // WhyPod returns why a pod was refused in this session, nil if it was not.
 func (r *Reporter) WhyPod(id api.TaskID) Refusal { return r.pods[id].refusal }
 
