@@ -74,6 +74,43 @@ var _ = Describe("A scheduler that is killed", func() {
 			return true
 		})
 	})
+
+	It("left half of their devices to two gangs, and starts one of them again although the quota is lower", func(ctx context.Context) {
+		f := newFixture(ctx)
+		f.class = f.model(ctx, "gpu")
+		f.template(ctx, "gpu", exactly(f.class, 1))
+		queue := f.queue(ctx, "team", "root", limit(f.class, 4))
+		gangs := []string{"left", "right"}
+		for _, name := range gangs {
+			f.submit(ctx, gang(name, queue, 2).fromTemplate("gpu"))
+		}
+		last := func(gang string) (pod corev1.Pod) {
+			if pods := f.pods(ctx, gang); len(pods) == 2 {
+				pod = pods[1]
+			}
+			return pod
+		}
+		for _, name := range gangs {
+			Eventually(func() int { return len(last(name).Status.ResourceClaimStatuses) }).WithContext(ctx).Should(Equal(1), "claims of a pod of gang %s", name)
+		}
+		Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return controlPlane.Restart(ctx, cluster.VolcanoScheduler) })
+		f.node(ctx, "n", devices(4, "gpu", nil)...)
+		claims := kube.ResourceV1().ResourceClaims(f.namespace)
+		for i, name := range gangs {
+			pod := last(name)
+			claim := *pod.Status.ResourceClaimStatuses[0].ResourceClaimName
+			f.allocate(ctx, must(claims.Get(ctx, claim, metav1.GetOptions{})), "n", fmt.Sprint("gpu-", i))
+			reserved := must(claims.Get(ctx, claim, metav1.GetOptions{}))
+			reserved.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
+			must(claims.UpdateStatus(ctx, reserved, metav1.UpdateOptions{}))
+		}
+		setQuota(ctx, queue, limit(f.class, 2))
+		Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
+		Eventually(func() []int {
+			return []int{f.phase(ctx, "left", corev1.PodRunning), f.phase(ctx, "right", corev1.PodRunning)}
+		}).WithContext(ctx).Should(ConsistOf(2, 0), "running pods of each gang")
+	})
 })
 
 // finished returns the number of jobs of the burst with only succeeded pods.
