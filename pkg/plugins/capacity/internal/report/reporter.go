@@ -152,11 +152,15 @@ func (r *Reporter) Refused(id api.TaskID) bool {
 
 // RefusedByQuota reports whether a job, or one of its pods that wait, was refused in this session because of a quota.
 func (r *Reporter) RefusedByQuota(job *api.JobInfo) bool {
-	refused := exceedsQuota(r.jobs[job.UID].refusal)
-	for id := range job.TaskStatusIndex[api.Pending] {
-		refused = refused || exceedsQuota(r.pods[id].refusal)
+	if exceedsQuota(r.jobs[job.UID].refusal) {
+		return true
 	}
-	return refused
+	for id := range job.TaskStatusIndex[api.Pending] {
+		if exceedsQuota(r.pods[id].refusal) {
+			return true
+		}
+	}
+	return false
 }
 
 // WhyPod returns why a pod was refused in this session, nil if it was not.
