@@ -255,7 +255,10 @@ func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *res
 		}
 		claim.Status = resourceapi.ResourceClaimStatus{}
 		klog.V(3).InfoS("Deallocating a claim whose devices its pod cannot use", "claim", klog.KObj(allocated), "pod", klog.KObj(pod))
-		_, err = w.patch(ctx, before, claim, "status")
+		written, err := w.patch(ctx, before, claim, "status")
+		if err == nil {
+			w.assume(written) // a session that begins before the watch reports it must not place the pod with these devices
+		}
 		return err
 	})
 	if err != nil && !apierrors.IsNotFound(err) {

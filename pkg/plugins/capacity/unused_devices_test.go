@@ -43,29 +43,60 @@ func TestAGangThatCannotStartKeepsNoDevices(t *testing.T) {
 	}
 }
 
-// TestGangsThatTheQuotaRefusesKeepNoDevices: a crash left each of two gangs with half of its devices, and the quota, which was lowered, has room for one gang.
-func TestGangsThatTheQuotaRefusesKeepNoDevices(t *testing.T) {
-	for _, phase := range []upstreamv1beta1.PodGroupPhase{upstreamv1beta1.PodGroupInqueue, upstreamv1beta1.PodGroupPending} {
-		for _, holder := range []string{"0", "1"} {
-			t.Run(string(phase)+holder, func(t *testing.T) {
-				c := newCalmCluster(t, "h100")
-				c.queue("q", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 2}}}, nil)
-				c.node("n1", 8, "h100", "h100", "h100", "h100")
-				for _, gang := range []string{"f", "g"} {
-					c.group(gang, "q", 2, func(group *upstreamv1beta1.PodGroup) { group.Status.Phase = phase })
-					c.pod(gang+"0", gang, nil, "h100")
-					c.pod(gang+"1", gang, nil, "h100")
-					c.giveDevices(gang + holder)
-				}
-				err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-					c.turn()
-					return slices.Contains([]string{"f0@n1 f1@n1 g0@ g1@", "f0@ f1@ g0@n1 g1@n1"}, c.places()), nil
-				})
-				if err != nil {
-					c.fail("pods are %s, and one gang must run", c.places())
-				}
-			})
+// TestPodsThatWaitKeepNoDevices: a crash left devices to pods that were not bound, and the quota has room for one gang or pod.
+func TestPodsThatWaitKeepNoDevices(t *testing.T) {
+	pair := func(c *fuzzCluster, gang string, phase upstreamv1beta1.PodGroupPhase, holder string) {
+		c.group(gang, "q", 2, func(group *upstreamv1beta1.PodGroup) { group.Status.Phase = phase })
+		c.pod(gang+"0", gang, nil, "h100")
+		c.pod(gang+"1", gang, nil, "h100")
+		c.giveDevices(gang + holder)
+	}
+	pairs := func(phase upstreamv1beta1.PodGroupPhase, holder string) func(*fuzzCluster) {
+		return func(c *fuzzCluster) {
+			pair(c, "f", phase, holder)
+			pair(c, "g", phase, holder)
 		}
+	}
+	incomplete := func(change func(*corev1.Pod)) func(*fuzzCluster) {
+		return func(c *fuzzCluster) {
+			c.group("f", "q", 3, nil)
+			c.pod("f0", "f", nil, "h100")
+			c.pod("f1", "f", nil, "h100")
+			if change != nil {
+				c.pod("f2", "f", change, "h100")
+			}
+			c.giveDevices("f0")
+			c.group("g", "q", 1, nil)
+			c.pod("g0", "g", nil, "h100")
+		}
+	}
+	gated := func(pod *corev1.Pod) { pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}} }
+	either := []string{"f0@n1 f1@n1 g0@ g1@", "f0@ f1@ g0@n1 g1@n1"}
+	for name, test := range map[string]struct {
+		room  int64
+		given func(*fuzzCluster)
+		want  []string
+	}{
+		"two gangs, and the first pods have devices":        {2, pairs(upstreamv1beta1.PodGroupInqueue, "0"), either},
+		"two gangs, and the last pods have devices":         {2, pairs(upstreamv1beta1.PodGroupInqueue, "1"), either},
+		"two gangs that are not let in":                     {2, pairs(upstreamv1beta1.PodGroupPending, "1"), either},
+		"a gang that lacks a pod, before another pod":       {1, incomplete(nil), []string{"f0@ f1@ g0@n1"}},
+		"a gang with a scheduling gate, before another pod": {1, incomplete(gated), []string{"f0@ f1@ f2@ g0@n1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCalmCluster(t, "h100")
+			c.queue("q", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: test.room}}}, nil)
+			c.node("n1", 8, "h100", "h100", "h100", "h100")
+			test.given(c)
+			err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+				c.turn()
+				c.clock.Step(time.Second)
+				return slices.Contains(test.want, c.places()), nil
+			})
+			if err != nil {
+				c.fail("pods are %s, want %s", c.places(), test.want)
+			}
+		})
 	}
 }
 

@@ -38,6 +38,8 @@ type Cache struct {
 	background errgroup.Group
 	// deallocating has the UIDs of claims whose devices are being taken back.
 	deallocating sync.Map
+	idle         idleClaims
+	clock        clock.PassiveClock
 	// finished has finished pods for the worker that deletes their claims.
 	finished workqueue.TypedRateLimitingInterface[finishedPod]
 	worker   sync.WaitGroup
@@ -61,6 +63,7 @@ func Start(ctx context.Context, kube kubernetes.Interface, depends *readiness.In
 	pending := allocation.NewPending(reader)
 	c := &Cache{
 		Reader: reader, pending: pending, writer: allocation.NewWriter(kube, reader, pending, clock), conditions: conditions, ctx: ctx, finished: newFinished(),
+		clock: clock,
 	}
 	c.background.SetLimit(maxDeallocations)
 	c.worker.Go(c.releaseFinished)

@@ -3,11 +3,14 @@
 package devices
 
 import (
+	"iter"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 
@@ -25,13 +28,58 @@ func (s *Session) Deallocate(state *State) {
 	}
 }
 
-// DeallocateOwn is Deallocate for a pod of a job that waits, whether or not a node was asked about it. Only claims that were made for the pod lose their devices.
-func (s *Session) DeallocateOwn(pod *demand.Pod) {
-	for _, claim := range pod.Claims {
-		if object := claim.Object; object.Status.Allocation != nil && resourceclaim.IsForPod(pod.Object, object) == nil && s.usedAlone(pod, object) {
-			s.deallocate(pod.Object, object)
+// DeallocateUntried is Deallocate for a pod about which no node was asked, because its job cannot start. Only claims that were made for the pod lose their devices.
+func (s *Session) DeallocateUntried(pod *demand.Pod) {
+	for _, claim := range s.madeFor(pod) {
+		s.deallocate(pod.Object, claim)
+	}
+}
+
+// idleAfter is how long a pod that waits keeps the devices of claims that were made for it. It gets them when it is bound, so it waits with some only after a crash,
+// or because another scheduler allocated them.
+const idleAfter = 5 * time.Second
+
+// idleClaims are claims that were made for pods which wait, and have devices, when pods were last looked at.
+type idleClaims struct {
+	at     time.Time
+	claims map[types.UID]bool
+}
+
+// DeallocateIdle takes devices away from claims that were made for pods which wait, for whatever reason, and had devices the last time, too. Two jobs that have
+// half of their devices each would wait for each other. Call it when a session closes. It looks at the pods every few seconds.
+func (s *Session) DeallocateIdle(waiting iter.Seq[*demand.Pod]) {
+	now := s.clock.Now()
+	if now.Sub(s.idle.at) < idleAfter {
+		return
+	}
+	last := s.idle.claims
+	s.idle = idleClaims{now, map[types.UID]bool{}}
+	for pod := range waiting {
+		for _, claim := range s.madeFor(pod) {
+			if s.idle.claims[claim.UID] = true; last[claim.UID] {
+				s.deallocate(pod.Object, claim)
+			}
 		}
 	}
+}
+
+// madeFor returns the claims that were made for a pod, have devices, and are used by nobody else.
+func (s *Session) madeFor(pod *demand.Pod) (own []*resourceapi.ResourceClaim) {
+	claims := make([]*resourceapi.ResourceClaim, 0, len(pod.Claims)+1)
+	for _, claim := range pod.Claims {
+		claims = append(claims, claim.Object)
+	}
+	if pod.RequestsExtended() {
+		if extended := s.Reader.ExtendedClaim(pod.Object); extended != nil && !slices.Contains(claims, extended) {
+			claims = append(claims, extended) // the pod may have other ways to get its extended resources now
+		}
+	}
+	for _, claim := range claims {
+		if claim.Status.Allocation != nil && resourceclaim.IsForPod(pod.Object, claim) == nil && s.usedAlone(pod, claim) {
+			own = append(own, claim)
+		}
+	}
+	return own
 }
 
 // deallocate deallocates a claim in the background. Per claim, only one deallocation runs at a time. Beyond the limit

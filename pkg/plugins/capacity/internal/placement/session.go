@@ -18,7 +18,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
@@ -127,9 +126,9 @@ func (s *Session) Score(task *api.TaskInfo, node *api.NodeInfo) float64 {
 	return score
 }
 
-// DeallocateUnusable takes devices away from claims whose pods could not use them in this session, which told refuses what the quota does not permit. Of a
-// job, one pod that waits may be the only one that was tried, and may ask for no devices itself.
-func (s *Session) DeallocateUnusable(told *report.Reporter) {
+// DeallocateUnusable takes devices away from claims whose pods could not use them in this session. Of a job, one pod that no node suits may be the only one that
+// was tried, and may ask for no devices itself. Refused says which pods were refused before nodes were asked.
+func (s *Session) DeallocateUnusable(refused func(api.TaskID) bool) {
 	if s.Devices == nil {
 		return
 	}
@@ -143,23 +142,36 @@ func (s *Session) DeallocateUnusable(told *report.Reporter) {
 		}
 	}
 	for _, job := range s.Volcano.Jobs {
-		s.deallocateWaiting(job, told)
+		s.deallocateUntried(job, refused)
+	}
+	if s.Checks.NotReady() == nil {
+		s.Devices.DeallocateIdle(s.waiting)
 	}
 }
 
-// deallocateWaiting takes devices away from all pods of a job that waits for a node, or for its quota. Two jobs that have half of their devices each, for example
-// after a crash, would wait for each other.
-func (s *Session) deallocateWaiting(job *api.JobInfo, told *report.Reporter) {
-	pending, waits := job.TaskStatusIndex[api.Pending], told.RefusedByQuota(job)
+// waiting yields the pods that wait and ask for devices.
+func (s *Session) waiting(yield func(*demand.Pod) bool) {
+	for _, job := range s.Volcano.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			if pod := s.Snapshot.Known(task.Pod); pod != nil && pod.MayGetDevices() && !yield(pod) {
+				return
+			}
+		}
+	}
+}
+
+// deallocateUntried takes devices away from the pods of a job that were not tried, if no node suits one that was.
+func (s *Session) deallocateUntried(job *api.JobInfo, refused func(api.TaskID) bool) {
+	pending, waits := job.TaskStatusIndex[api.Pending], false
 	for id := range job.NodesFitErrors {
-		waits = waits || pending[id] != nil && !told.Refused(id)
+		waits = waits || pending[id] != nil && !refused(id)
 	}
 	if !waits {
 		return
 	}
-	for _, task := range pending {
-		if pod := s.Snapshot.Known(task.Pod); pod != nil {
-			s.Devices.DeallocateOwn(pod)
+	for id, task := range pending {
+		if pod := s.Snapshot.Known(task.Pod); pod != nil && job.NodesFitErrors[id] == nil {
+			s.Devices.DeallocateUntried(pod)
 		}
 	}
 }

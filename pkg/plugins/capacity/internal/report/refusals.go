@@ -188,19 +188,6 @@ type QuotaExceeded struct {
 	NoNode string
 }
 
-// exceedsQuota reports whether a refusal, or each of those that it consists of, is because of a quota.
-func exceedsQuota(refusal Refusal) bool {
-	switch r := refusal.(type) {
-	case QuotaExceeded, NoNodeForOtherCards:
-		return true
-	case ProtectedByGangs:
-		return exceedsQuota(r.Refusal)
-	case EachWay:
-		return !slices.ContainsFunc(r.Refusals, func(each Refusal) bool { return !exceedsQuota(each) })
-	}
-	return false
-}
-
 // Reason is the reason of the event. Who waits for a node that does not exist does not wait for the quota.
 func (q QuotaExceeded) Reason() string {
 	if q.NoNode != "" {

@@ -150,19 +150,6 @@ func (r *Reporter) Refused(id api.TaskID) bool {
 	return refused
 }
 
-// RefusedByQuota reports whether a job, or one of its pods that wait, was refused in this session because of a quota.
-func (r *Reporter) RefusedByQuota(job *api.JobInfo) bool {
-	if exceedsQuota(r.jobs[job.UID].refusal) {
-		return true
-	}
-	for id := range job.TaskStatusIndex[api.Pending] {
-		if exceedsQuota(r.pods[id].refusal) {
-			return true
-		}
-	}
-	return false
-}
-
 // WhyPod returns why a pod was refused in this session, nil if it was not.
 func (r *Reporter) WhyPod(id api.TaskID) Refusal { return r.pods[id].refusal }
 
