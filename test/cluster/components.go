@@ -26,13 +26,13 @@ var gates = strings.Join([]string{
 	"DRAResourceClaimDeviceStatus=true",
 }, ",")
 
-// controllers are the controllers for jobs, deployments, quotas, garbage collection, claims, and taints of nodes.
+// controllers are the controllers for jobs, deployments, quotas, garbage collection and claims.
 var controllers = strings.Join([]string{
 	"clusterrole-aggregation-controller", "deployment-controller", "disruption-controller",
 	"garbage-collector-controller", "job-controller", "namespace-controller",
 	"pod-garbage-collector-controller", "replicaset-controller", "resourceclaim-controller",
 	"resourcequota-controller", "root-ca-certificate-publisher-controller",
-	"serviceaccount-controller", "statefulset-controller", "taint-eviction-controller", "ttl-after-finished-controller",
+	"serviceaccount-controller", "statefulset-controller", "ttl-after-finished-controller",
 }, ",")
 
 // identities are the users of the components and of the administrator.
