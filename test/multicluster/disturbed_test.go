@@ -52,6 +52,7 @@ func disturbedSpecs() {
 		d.fill(ctx)
 		step := time.NewTicker(churnStep)
 		defer step.Stop()
+		d.proxy.Set(d.faults())
 		for until := time.Now().Add(duration); time.Now().Before(until); <-step.C {
 			d.disturb(ctx, duration)
 			d.act(ctx)
@@ -140,7 +141,7 @@ func (d *disturbed) faults() proxy.Faults {
 	for _, resource := range watchedByDispatcher {
 		lag[resource] = time.Duration(1+d.random.IntN(3000)) * time.Millisecond
 	}
-	few := func() float64 { return float64(d.random.IntN(4)) * 0.07 }
+	few := func() float64 { return pick(d.random, 0.03, 0.07, 0.14, 0.21) }
 	return proxy.Faults{Lag: lag, Drop: few(), Refuse: few(), Lose: few()}
 }
 
