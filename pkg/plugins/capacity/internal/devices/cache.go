@@ -38,8 +38,9 @@ type Cache struct {
 	background errgroup.Group
 	// deallocating has the UIDs of claims whose devices are being taken back.
 	deallocating sync.Map
-	idle         idleClaims
-	clock        clock.PassiveClock
+	// idle has the claims that lose their devices if they still have them after a while, see DeallocateIdle.
+	idle  idleClaims
+	clock clock.PassiveClock
 	// finished has finished pods for the worker that deletes their claims.
 	finished workqueue.TypedRateLimitingInterface[finishedPod]
 	worker   sync.WaitGroup

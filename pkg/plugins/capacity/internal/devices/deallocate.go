@@ -63,20 +63,19 @@ func (s *Session) DeallocateIdle(waiting iter.Seq[*demand.Pod]) {
 	}
 }
 
-// madeFor returns the claims that were made for a pod, have devices, and are used by nobody else.
+// madeFor returns the claims that were made for a pod, have devices, and are used by nobody else. It may return a claim twice.
 func (s *Session) madeFor(pod *demand.Pod) (own []*resourceapi.ResourceClaim) {
-	claims := make([]*resourceapi.ResourceClaim, 0, len(pod.Claims)+1)
-	for _, claim := range pod.Claims {
-		claims = append(claims, claim.Object)
-	}
-	if pod.RequestsExtended() {
-		if extended := s.Reader.ExtendedClaim(pod.Object); extended != nil && !slices.Contains(claims, extended) {
-			claims = append(claims, extended) // the pod may have other ways to get its extended resources now
-		}
-	}
-	for _, claim := range claims {
+	add := func(claim *resourceapi.ResourceClaim) {
 		if claim.Status.Allocation != nil && resourceclaim.IsForPod(pod.Object, claim) == nil && s.usedAlone(pod, claim) {
 			own = append(own, claim)
+		}
+	}
+	for _, claim := range pod.Claims {
+		add(claim.Object)
+	}
+	if pod.RequestsExtended() {
+		if extended := s.Reader.ExtendedClaim(pod.Object); extended != nil {
+			add(extended) // the pod may have other ways to get its extended resources now
 		}
 	}
 	return own
