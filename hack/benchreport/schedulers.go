@@ -23,6 +23,7 @@ const schedulersText = `
 These benchmarks run the whole scheduler, with its cache, its requests, and an API server in memory: with the plugins and actions of this project, and with Volcano's own. Jobs
 arrive at once. The time is the CPU time from the first session to the last binding, of everything in the process, for each pod. Volcano itself evicts nobody for claims, and
 serves no extended resources with DRA. Where few pods arrive in a large cluster, most of the time is the start of sessions: ours also charges all that runs.
+While nothing waits and no pod changes, one session in ten periods runs: the time of a session in which nothing changes is spent every ten seconds then, not every second.
 ` + "`make bench-scheduler`" + ` writes this part of the page.
 
 Pods that are alike share the answers of nodes: [decision 14](decisions/0014-pods-share-what-nodes-answer.md) says how. Sessions use again the copies of nodes and jobs that

@@ -5,12 +5,15 @@ package scheduler
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/allocation"
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -22,9 +25,15 @@ const (
 	restShare = 3
 	// gather is the time for what comes together, and for the scheduler's cache to read it.
 	gather = 10 * time.Millisecond
+	// quietPeriods and quietMost are for how long no session begins while nobody needs one. The next one does what nothing announces, such as to show that a
+	// node is gone.
+	quietPeriods, quietMost = 10, 10 * time.Second
+	// sessionsAfterNews is how many sessions follow news whatever they find: the first one may begin before the scheduler's cache has read the news.
+	sessionsAfterNews = 2
 )
 
-// pace decides when sessions begin: a period after the last one has ended, or earlier if a pod can be placed, or has left a node, meanwhile.
+// pace decides when sessions begin: a period after the last one has ended, or earlier if a pod can be placed, or has left a node, meanwhile. They begin less
+// often while no pod and no job waits, no pod changes, and nobody asks.
 type pace struct {
 	period time.Duration
 	// schedulers are the names of the schedulers whose pods this one places.
@@ -33,30 +42,65 @@ type pace struct {
 	worked time.Duration
 	// news has an entry if something has come since the last session began.
 	news chan struct{}
+	// due is how many sessions follow the last news, or the last change of a pod. Waits says that something waited when the last session ended, and asked
+	// reports whether somebody wants to know what a session knows.
+	due   atomic.Int32
+	waits bool
+	asked func() bool
 }
 
 func newPace(period time.Duration, schedulers []string) *pace {
-	return &pace{period: period, schedulers: schedulers, news: make(chan struct{}, 1)}
+	return &pace{period: period, schedulers: schedulers, news: make(chan struct{}, 1), asked: func() bool { return false }}
 }
 
 // rest returns when the next session is due, or when ctx ends.
 func (p *pace) rest(ctx context.Context) {
-	least := min(restShare*p.worked, p.period)
-	if !sleep(ctx, least) {
-		return
-	}
-	latest := time.NewTimer(p.period - least)
-	defer latest.Stop()
-	select {
-	case <-ctx.Done():
-	case <-latest.C:
-	case <-p.news:
-		sleep(ctx, min(gather, p.period-least))
+	for rested := time.Duration(0); rested < min(quietPeriods*p.period, quietMost); rested += p.period {
+		if p.restPeriod(ctx) || p.waits || p.asked() || p.due.Load() > 0 {
+			break
+		}
 	}
 	select {
 	case <-p.news: // the session sees this, too
 	default:
 	}
+	if due := p.due.Load(); due > 0 {
+		p.due.CompareAndSwap(due, due-1)
+	}
+}
+
+// restPeriod rests for a period. It returns true if it ends early, because of news or of ctx.
+func (p *pace) restPeriod(ctx context.Context) (early bool) {
+	least := min(restShare*p.worked, p.period)
+	if !sleep(ctx, least) {
+		return true
+	}
+	latest := time.NewTimer(p.period - least)
+	defer latest.Stop()
+	select {
+	case <-ctx.Done():
+		return true
+	case <-latest.C:
+		return false
+	case <-p.news:
+		sleep(ctx, min(gather, p.period-least))
+		return true
+	}
+}
+
+// waits reports whether a job has yet to be let in, or some pod has yet to start, or to end.
+func waits(jobs map[api.JobID]*api.JobInfo) bool {
+	for _, job := range jobs {
+		if job.PodGroup.Status.Phase == scheduling.PodGroupPending {
+			return true
+		}
+		for status, tasks := range job.TaskStatusIndex {
+			if len(tasks) > 0 && status != api.Running && status != api.Succeeded && status != api.Failed {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func sleep(ctx context.Context, duration time.Duration) bool {
@@ -81,6 +125,7 @@ func (p *pace) follow(pods toolscache.SharedInformer) error {
 func (p *pace) tell(before, after any) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
+	p.due.Store(sessionsAfterNews)
 	if p.placeable(pod) && !p.placeable(old) || occupies(old) && !occupies(pod) {
 		p.announce()
 	}
@@ -88,6 +133,7 @@ func (p *pace) tell(before, after any) {
 
 // announce asks for a session soon.
 func (p *pace) announce() {
+	p.due.Store(sessionsAfterNews)
 	select {
 	case p.news <- struct{}{}:
 	default:

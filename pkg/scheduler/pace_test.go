@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 func waitingPod() *corev1.Pod {
@@ -93,4 +95,68 @@ func TestSessionsRest(t *testing.T) {
 			t.Errorf("the end of the scheduler takes %s", rested)
 		}
 	})
+}
+
+// TestSessionsAreRareWhileNobodyNeedsOne tests when sessions begin after one that found nothing that waits.
+func TestSessionsAreRareWhileNobodyNeedsOne(t *testing.T) {
+	running := changed(waitingPod(), func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning })
+	for name, test := range map[string]struct {
+		waits bool
+		// happens is what happens after 2.5 seconds.
+		happens func(p *pace)
+		want    []time.Duration
+	}{
+		"nothing happens":    {want: []time.Duration{10 * time.Second, 10 * time.Second}},
+		"something waits":    {waits: true, want: []time.Duration{time.Second, time.Second, time.Second}},
+		"somebody asks":      {happens: func(p *pace) { p.asked = func() bool { return true } }, want: []time.Duration{3 * time.Second, time.Second}},
+		"a pod changes":      {happens: func(p *pace) { p.tell(running, running) }, want: []time.Duration{3 * time.Second, time.Second, 10 * time.Second}},
+		"a pod ends":         {happens: func(p *pace) { p.tell(running, nil) }, want: []time.Duration{2510 * time.Millisecond, time.Second, 10 * time.Second}},
+		"a pod comes":        {happens: func(p *pace) { p.tell(nil, waitingPod()) }, want: []time.Duration{2510 * time.Millisecond, time.Second, 10 * time.Second}},
+		"a quota is changed": {happens: (*pace).announce, want: []time.Duration{2510 * time.Millisecond, time.Second, 10 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPace(time.Second, []string{"volcano"})
+				p.waits = test.waits
+				if test.happens != nil {
+					time.AfterFunc(2500*time.Millisecond, func() { test.happens(p) })
+				}
+				for i, want := range test.want {
+					began := time.Now()
+					p.rest(t.Context())
+					if rested := time.Since(began); rested != want {
+						t.Errorf("session %d begins after %s, want %s", i+1, rested, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		phase    scheduling.PodGroupPhase
+		statuses []api.TaskStatus
+		want     bool
+	}{
+		"a job that is let in":        {phase: scheduling.PodGroupInqueue},
+		"a job that is not let in":    {phase: scheduling.PodGroupPending, want: true},
+		"pods that run or have ended": {phase: scheduling.PodGroupRunning, statuses: []api.TaskStatus{api.Running, api.Succeeded, api.Failed}},
+		"a pod without a node":        {phase: scheduling.PodGroupRunning, statuses: []api.TaskStatus{api.Running, api.Pending}, want: true},
+		"a pod that has yet to start": {phase: scheduling.PodGroupRunning, statuses: []api.TaskStatus{api.Bound}, want: true},
+		"a pod that is being bound":   {phase: scheduling.PodGroupRunning, statuses: []api.TaskStatus{api.Binding}, want: true},
+		"a pod that is being deleted": {phase: scheduling.PodGroupRunning, statuses: []api.TaskStatus{api.Releasing}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := api.NewJobInfo("ns/job")
+			job.PodGroup = &api.PodGroup{PodGroup: scheduling.PodGroup{Status: scheduling.PodGroupStatus{Phase: test.phase}}}
+			job.TaskStatusIndex[api.Pending] = api.TasksMap{} // its pods have another status by now
+			for _, status := range test.statuses {
+				job.TaskStatusIndex[status] = api.TasksMap{"pod": nil}
+			}
+			if got := waits(map[api.JobID]*api.JobInfo{job.UID: job}); got != test.want {
+				t.Errorf("waits = %t, want %t", got, test.want)
+			}
+		})
+	}
 }

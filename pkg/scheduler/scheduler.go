@@ -58,6 +58,9 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 		return nil, err
 	}
 	paced := newPace(opts.SchedulePeriod, opts.SchedulerNames)
+	if given.Publisher != nil {
+		paced.asked = given.Publisher.Asked
+	}
 	counted, err := newPods(cache, paced)
 	if err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func (s *Scheduler) RunOnce(context.Context) {
 
 	session := s.pods.open(c)
 	defer func() {
-		s.pace.worked = time.Since(start)
+		s.pace.worked, s.pace.waits = time.Since(start), waits(session.Jobs)
 		framework.CloseSession(session)
 		metrics.UpdateE2eDuration(metrics.Duration(start))
 	}()

@@ -91,6 +91,13 @@ func (p *Publisher) Publish(now *Published) {
 	p.next = make(chan struct{})
 }
 
+// Asked reports whether somebody waits for a session, or has asked within the last minute.
+func (p *Publisher) Asked() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked || len(p.questions) > 0 || p.clock.Now().Before(p.interested)
+}
+
 // Ask makes the next session publish.
 func (p *Publisher) Ask() {
 	p.mu.Lock()

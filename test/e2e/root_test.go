@@ -29,10 +29,12 @@ var _ = Describe("The root queue", func() {
 
 	It("keeps its dra for a thousand cycles", func(ctx context.Context) {
 		before := getQueue(ctx, "root")
-		// Upstream writes the status of root only when its allocated resources change, so a job must run.
+		// Upstream writes the status of root only when its allocated resources change, so a job must run. Cycles are rare while nothing waits.
 		f := newFixture(ctx)
-		f.submit(ctx, gang("running", f.queue(ctx, "team", "root", nil), 2))
+		queue := f.queue(ctx, "team", "root", nil)
+		f.submit(ctx, gang("running", queue, 2))
 		f.expectRunning(ctx, "running", 2)
+		f.submit(ctx, gang("waiting", queue, 1).onNode("nowhere"))
 		Eventually(func() int { return cycles(ctx) }).WithContext(ctx).WithTimeout(8 * timeout).Should(BeNumerically(">=", 1000))
 		Eventually(func() bool { return getQueue(ctx, "root").Status.Allocated.Cpu().IsZero() }).WithContext(ctx).Should(BeFalse(), "the status of root was not written")
 

@@ -167,7 +167,7 @@ func (c *cache) startQuotas(from clients) {
 		klog.InfoS("The session has no REST configuration, spec.dra of queues is not read")
 		return
 	}
-	started, err := lastvalid.Start(c.ctx, from.config, c.informers, c.report.Recorder, c.clock)
+	started, err := lastvalid.Start(c.ctx, from.config, c.informers, c.report.Recorder, c.clock, from.news)
 	if err != nil {
 		klog.ErrorS(err, "Failed to start reading quotas, spec.dra of queues is not read")
 		return

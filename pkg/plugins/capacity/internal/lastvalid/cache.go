@@ -69,8 +69,11 @@ func New(queues schedulinglisters.QueueLister) *Cache {
 	}
 }
 
-// Start starts to read queues, to probe, and to write. It does not block, see Synced. Everything ends when ctx ends.
-func Start(ctx context.Context, config *rest.Config, readiness *readiness.Informers, recorder record.EventRecorder, clock clock.WithTicker) (*Cache, error) {
+// Start starts to read queues, to probe, and to write. It does not block, see Synced. It calls news if the quota of a queue has changed. Everything ends when
+// ctx ends.
+func Start(
+	ctx context.Context, config *rest.Config, readiness *readiness.Informers, recorder record.EventRecorder, clock clock.WithTicker, news func(),
+) (*Cache, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = requestsPerSecond, burst
 	config.Wrap(readiness.Transport)
@@ -91,9 +94,24 @@ func Start(ctx context.Context, config *rest.Config, readiness *readiness.Inform
 	if err := readiness.Add(schedulingv1beta1.Resource("queues"), queues.Informer()); err != nil {
 		klog.ErrorS(err, "Failed to watch for errors of queues, only the log says whether they can be read")
 	}
+	if err := announce(queues.Informer(), news); err != nil {
+		return nil, fmt.Errorf("watch for changes of quotas: %w", err)
+	}
 	informers.Start(ctx.Done())
 	c.run(ctx)
 	return c, nil
+}
+
+func announce(queues toolscache.SharedInformer, news func()) error {
+	_, err := queues.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { news() }, DeleteFunc: func(any) { news() },
+		UpdateFunc: func(before, after any) {
+			if !sameQuotas(before.(*schedulingv1beta1.Queue), after.(*schedulingv1beta1.Queue)) {
+				news()
+			}
+		},
+	})
+	return err
 }
 
 // newInformer returns an informer that lists all queues again when spec.dra is back.
