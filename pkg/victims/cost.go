@@ -96,11 +96,6 @@ func (c Cost) Compare(d Cost) int {
 	)
 }
 
-// Compare compares the costs of two sets of units, given as indexes. The result is negative if a is cheaper.
-func Compare(units []Unit, a, b []int) int {
-	return CostOf(units, a).Compare(CostOf(units, b))
-}
-
 // CompareUnits compares two units as sets of one unit. The result is negative if a is cheaper.
 func CompareUnits(a, b *Unit) int {
 	return cmp.Or(cmp.Compare(gangsOf(a), gangsOf(b)), compareWithoutGang(a, b))

@@ -40,8 +40,8 @@ func TestCost(t *testing.T) {
 					b = append(b, i)
 				}
 			}
-			if Compare(units, a, b) >= 0 || Compare(units, b, a) <= 0 || Compare(units, a, a) != 0 {
-				t.Errorf("%d, opposite %d, same %d", Compare(units, a, b), Compare(units, b, a), Compare(units, a, a))
+			if compare(units, a, b) >= 0 || compare(units, b, a) <= 0 || compare(units, a, a) != 0 {
+				t.Errorf("%d, opposite %d, same %d", compare(units, a, b), compare(units, b, a), compare(units, a, a))
 			}
 		})
 	}
@@ -57,10 +57,10 @@ func TestCostIsAnOrder(t *testing.T) {
 				checkPair(t, units, a, b)
 			}
 		}
-		slices.SortFunc(all, func(a, b []int) int { return Compare(units, a, b) })
+		slices.SortFunc(all, func(a, b []int) int { return compare(units, a, b) })
 		for i := range all {
 			for j := range i {
-				if Compare(units, all[j], all[i]) >= 0 {
+				if compare(units, all[j], all[i]) >= 0 {
 					t.Fatalf("seed %d: %v and %v: the order is not transitive", seed, all[j], all[i])
 				}
 			}
@@ -70,9 +70,9 @@ func TestCostIsAnOrder(t *testing.T) {
 
 func checkPair(t *testing.T, units []Unit, a, b []int) {
 	t.Helper()
-	order := Compare(units, a, b)
-	if order != -Compare(units, b, a) || order == 0 && !slices.Equal(a, b) {
-		t.Fatalf("%v and %v: %d, opposite %d", a, b, order, Compare(units, b, a))
+	order := compare(units, a, b)
+	if order != -compare(units, b, a) || order == 0 && !slices.Equal(a, b) {
+		t.Fatalf("%v and %v: %d, opposite %d", a, b, order, compare(units, b, a))
 	}
 	if len(a) == 1 && len(b) == 1 && order != CompareUnits(&units[a[0]], &units[b[0]]) {
 		t.Fatalf("%v and %v: %d as sets, %d as units", a, b, order, CompareUnits(&units[a[0]], &units[b[0]]))
@@ -82,11 +82,11 @@ func checkPair(t *testing.T, units []Unit, a, b []int) {
 			continue
 		}
 		with := append(slices.Clone(a), i)
-		if Compare(units, a, with) >= 0 {
+		if compare(units, a, with) >= 0 {
 			t.Fatalf("%v is not cheaper than %v", a, with)
 		}
 		if CostOf(units, a).gangs == CostOf(units, b).gangs && units[i].Gang == "" && !slices.Contains(b, i) &&
-			Compare(units, with, append(slices.Clone(b), i)) != order {
+			compare(units, with, append(slices.Clone(b), i)) != order {
 			t.Fatalf("%v and %v: unit %d changes their order", a, b, i)
 		}
 	}

@@ -134,7 +134,7 @@ func (c *cluster) all() []int {
 // cheapest searches all sets.
 func (c *cluster) cheapest() (best []int, found bool) {
 	for _, set := range subsets(len(c.units)) {
-		if c.allowed(set) && c.enough(set) && (!found || Compare(c.units, set, best) < 0) {
+		if c.allowed(set) && c.enough(set) && (!found || compare(c.units, set, best) < 0) {
 			best, found = set, true
 		}
 	}
@@ -167,3 +167,6 @@ func (c *cluster) mustBeRight(t *testing.T, set []int) {
 		}
 	}
 }
+
+// compare compares the costs of two sets of units, given as indexes. The result is negative if a is cheaper.
+func compare(units []Unit, a, b []int) int { return CostOf(units, a).Compare(CostOf(units, b)) }
