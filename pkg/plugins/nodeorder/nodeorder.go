@@ -17,8 +17,6 @@ import (
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 
@@ -32,11 +30,14 @@ const Name = nodeorder.PluginName
 
 // New returns the plugin. It is a framework.PluginBuilder.
 func New(arguments framework.Arguments) framework.Plugin {
-	return &parsing{Plugin: nodeorder.New(arguments)}
+	return &parsing{nodeorder.New(arguments), arguments}
 }
 
 // parsing is upstream's plugin with a PreScore. Without it, Kubernetes' scores read the pod again for each node. A long affinity takes milliseconds.
-type parsing struct{ framework.Plugin }
+type parsing struct {
+	framework.Plugin
+	arguments framework.Arguments
+}
 
 // OnSessionOpen implements framework.Plugin.
 func (p *parsing) OnSessionOpen(ssn *framework.Session) {
@@ -47,14 +48,13 @@ func (p *parsing) OnSessionOpen(ssn *framework.Session) {
 	}
 	spreadAsAsked(upstream)
 	open(ssn, upstream)
-	scores, err := prepared(upstream)
+	scores, err := newScores(p.arguments, upstream.Handle)
 	if err != nil {
 		klog.ErrorS(err, "The spec of a pod is read again for each node")
 		return
 	}
-	states := &states{scores: scores}
 	ssn.AddNodeOrderFn(Name, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
-		return upstream.NodeOrderFn(task, node, ssn.NodeMap[node.Name], states.of(task.Pod))
+		return scores.sum(task.Pod, ssn.NodeMap[node.Name])
 	})
 }
 
@@ -116,43 +116,4 @@ func spreadAsAsked(upstream *nodeorder.NodeOrderPlugin) {
 		return
 	}
 	upstream.ScorePlugins[podtopologyspread.Name] = spread.(*podtopologyspread.PodTopologySpread)
-}
-
-// prepared returns the scores of Kubernetes that look at a pod before they look at nodes: those of upstream's plugin do not.
-func prepared(upstream *nodeorder.NodeOrderPlugin) ([]k8sframework.PreScorePlugin, error) {
-	ctx := context.TODO()
-	affinity, err := nodeaffinity.New(ctx, &config.NodeAffinityArgs{AddedAffinity: &corev1.NodeAffinity{}}, upstream.Handle, feature.Features{})
-	if err != nil {
-		return nil, err
-	}
-	// As in upstream's plugin. The weights do not matter here.
-	cpu, memory, gpu := config.ResourceSpec{Name: "cpu", Weight: 1}, config.ResourceSpec{Name: "memory", Weight: 1}, config.ResourceSpec{Name: "nvidia.com/gpu", Weight: 1}
-	strategy := &config.ScoringStrategy{Type: config.LeastAllocated, Resources: []config.ResourceSpec{cpu, memory}}
-	fit, err := noderesources.NewFit(ctx, &config.NodeResourcesFitArgs{ScoringStrategy: strategy}, upstream.Handle, feature.Features{})
-	if err != nil {
-		return nil, err
-	}
-	balanced, err := noderesources.NewBalancedAllocation(ctx, &config.NodeResourcesBalancedAllocationArgs{Resources: []config.ResourceSpec{cpu, memory, gpu}}, upstream.Handle, feature.Features{})
-	if err != nil {
-		return nil, err
-	}
-	return []k8sframework.PreScorePlugin{affinity.(k8sframework.PreScorePlugin), fit.(k8sframework.PreScorePlugin), balanced.(k8sframework.PreScorePlugin)}, nil
-}
-
-// states has what scores have prepared for pods. Nodes are scored in parallel.
-type states struct {
-	scores []k8sframework.PreScorePlugin
-	known  sync.Map
-}
-
-func (s *states) of(pod *corev1.Pod) *k8sframework.CycleState {
-	parse := sync.OnceValue(func() *k8sframework.CycleState {
-		state := k8sframework.NewCycleState()
-		for _, score := range s.scores {
-			score.PreScore(context.TODO(), state, pod, nil) // Score returns its error again
-		}
-		return state
-	})
-	known, _ := s.known.LoadOrStore(pod, parse)
-	return known.(func() *k8sframework.CycleState)()
 }

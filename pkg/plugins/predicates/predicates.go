@@ -105,6 +105,20 @@ func prefilterNodeAffinity(upstream *predicates.PredicatesPlugin) {
 	if affinity, ok := upstream.FilterPlugins[nodeaffinity.Name].(k8sframework.PreFilterPlugin); ok {
 		upstream.PrefilterPlugins[nodeaffinity.Name] = once{affinity}
 	}
+	if affinity, stable := upstream.StableFilterPlugins[nodeaffinity.Name]; stable {
+		upstream.StableFilterPlugins[nodeaffinity.Name] = skipping{affinity}
+	}
+}
+
+// skipping is a Filter of node affinity that asks for nothing if PreFilter has found that the pod does not. Upstream's plugin asks, and the Filter makes an error
+// for each node, because PreFilter has left it nothing.
+type skipping struct{ k8sframework.FilterPlugin }
+
+func (s skipping) Filter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if state.GetSkipFilterPlugins().Has(nodeaffinity.Name) {
+		return nil
+	}
+	return s.FilterPlugin.Filter(ctx, state, pod, node)
 }
 
 // once is a PreFilter of node affinity that does not parse again for other actions of the session.

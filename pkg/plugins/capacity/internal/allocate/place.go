@@ -105,10 +105,27 @@ func (a *Action) nodeFor(helper util.PredicateHelper, task *api.TaskInfo) (*api.
 
 // filter returns why a node does not suit a pod, now or after other pods have left.
 func (a *Action) filter(task *api.TaskInfo, node *api.NodeInfo) error {
-	if enough, resources := task.InitResreq.LessEqualWithResourcesName(node.FutureIdle(), api.Zero); !enough {
+	if enough, resources := task.InitResreq.LessEqualWithResourcesName(futureIdle(node), api.Zero); !enough {
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: api.WrapInsufficientResourceReason(resources)})
 	}
 	return a.session.PredicateForAllocateAction(task, node)
+}
+
+// futureIdle returns what pods may use of a node after others have left it. It must not be changed.
+func futureIdle(node *api.NodeInfo) *api.Resource {
+	if nothing(node.Releasing) && nothing(node.Pipelined) {
+		return node.Idle // without a copy
+	}
+	return node.FutureIdle()
+}
+
+func nothing(r *api.Resource) bool {
+	for _, amount := range r.ScalarResources {
+		if amount != 0 {
+			return false
+		}
+	}
+	return r.MilliCPU == 0 && r.Memory == 0
 }
 
 // best returns the best of several suitable nodes. Those that suit the pod only after other pods have left come last.
