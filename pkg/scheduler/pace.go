@@ -28,8 +28,9 @@ const (
 	// quietPeriods and quietMost are for how long no session begins while nobody needs one. The next one does what nothing announces, such as to show that a
 	// node is gone.
 	quietPeriods, quietMost = 10, 10 * time.Second
-	// sessionsAfterNews is how many sessions follow news whatever they find: the first one may begin before the scheduler's cache has read the news.
-	sessionsAfterNews = 2
+	// sessionsAfterNews is how many sessions follow news whatever they find: the first one may begin before the scheduler's cache has read the news. After a
+	// start, the cache reads everything.
+	sessionsAfterNews, sessionsAfterStart = 2, 30
 )
 
 // pace decides when sessions begin: a period after the last one has ended, or earlier if a pod can be placed, or has left a node, meanwhile. They begin less
@@ -42,15 +43,17 @@ type pace struct {
 	worked time.Duration
 	// news has an entry if something has come since the last session began.
 	news chan struct{}
-	// due is how many sessions follow the last news, or the last change of a pod. Waits says that something waited when the last session ended, and asked
-	// reports whether somebody wants to know what a session knows.
+	// due is how many sessions follow the last news, or the last change of a pod. Waits says that something waited in the last session, and asked reports
+	// whether somebody wants to know what a session knows.
 	due   atomic.Int32
 	waits bool
 	asked func() bool
 }
 
 func newPace(period time.Duration, schedulers []string) *pace {
-	return &pace{period: period, schedulers: schedulers, news: make(chan struct{}, 1), asked: func() bool { return false }}
+	p := &pace{period: period, schedulers: schedulers, news: make(chan struct{}, 1), asked: func() bool { return false }}
+	p.due.Store(sessionsAfterStart)
+	return p
 }
 
 // rest returns when the next session is due, or when ctx ends.
@@ -125,15 +128,22 @@ func (p *pace) follow(pods toolscache.SharedInformer) error {
 func (p *pace) tell(before, after any) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
-	p.due.Store(sessionsAfterNews)
+	p.changed()
 	if p.placeable(pod) && !p.placeable(old) || occupies(old) && !occupies(pod) {
 		p.announce()
 	}
 }
 
+// changed asks for sessions in the next periods.
+func (p *pace) changed() {
+	if p.due.Load() < sessionsAfterNews {
+		p.due.Store(sessionsAfterNews)
+	}
+}
+
 // announce asks for a session soon.
 func (p *pace) announce() {
-	p.due.Store(sessionsAfterNews)
+	p.changed()
 	select {
 	case p.news <- struct{}{}:
 	default:

@@ -117,6 +117,12 @@ func TestSessionsAreRareWhileNobodyNeedsOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPace(time.Second, []string{"volcano"})
+				for range sessionsAfterStart {
+					began := time.Now()
+					if p.rest(t.Context()); time.Since(began) != time.Second {
+						t.Fatalf("after a start, a session begins after %s", time.Since(began))
+					}
+				}
 				p.waits = test.waits
 				if test.happens != nil {
 					time.AfterFunc(2500*time.Millisecond, func() { test.happens(p) })

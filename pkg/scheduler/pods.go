@@ -34,6 +34,8 @@ type pods struct {
 	lister    corelisters.PodLister
 	// clones has the copies of nodes and jobs that the last session used. It is nil if each session gets new ones.
 	clones *clones.Cache
+	// waiting says that something waited when the last session began. Sessions leave out jobs that lack pods, which also wait.
+	waiting bool
 	// jobs has the jobs of the last session.
 	jobs     jobMetrics
 	letIn    letIn
@@ -113,6 +115,7 @@ func (p *pods) Snapshot() *api.ClusterInfo {
 	} else {
 		snapshot = p.clones.Snapshot(p.SchedulerCache)
 	}
+	p.waiting = waits(snapshot.Jobs)
 	p.jobs.keep(snapshot.Jobs)
 	p.recorder.keep(snapshot.Jobs)
 	p.bindings.restore(snapshot, p.current)

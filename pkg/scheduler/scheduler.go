@@ -109,7 +109,7 @@ func (s *Scheduler) RunOnce(context.Context) {
 
 	session := s.pods.open(c)
 	defer func() {
-		s.pace.worked, s.pace.waits = time.Since(start), waits(session.Jobs)
+		s.pace.worked, s.pace.waits = time.Since(start), s.pods.waiting
 		framework.CloseSession(session)
 		metrics.UpdateE2eDuration(metrics.Duration(start))
 	}()
