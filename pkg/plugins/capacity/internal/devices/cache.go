@@ -21,8 +21,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
-// maxDeallocations is the maximum number of claims that are deallocated at the same time.
-const maxDeallocations = 8
+// maxDeallocations is the maximum number of claims that are deallocated at the same time. Claims beyond it wait for another session, and a gang may have hundreds.
+const maxDeallocations = 100
 
 // Cache outlives sessions. It reads resource.k8s.io and tracks the allocations in flight.
 type Cache struct {

@@ -65,15 +65,17 @@ func (f *fixture) block(release chan struct{}) chan struct{} {
 }
 
 func TestFewClaimsAreDeallocatedAtTheSameTime(t *testing.T) {
+	const limit = 8
 	var has cluster
 	has.devices = map[string]string{"n1": ""}
 	var names []string
-	for i := range maxDeallocations + 1 {
+	for i := range limit + 1 {
 		names = append(names, fmt.Sprint("p-", i))
 		has.claims = append(has.claims, on("n1", claim(names[i], exactly("h100", 1)), fmt.Sprint("h100-", i)))
 	}
 	has.devices["n1"] = "h100"
 	f := newFixture(t, has)
+	f.cache.background.SetLimit(limit)
 	release := make(chan struct{})
 	reads := f.block(release)
 	pod := f.pod("p", "q", names...)
@@ -86,11 +88,11 @@ func TestFewClaimsAreDeallocatedAtTheSameTime(t *testing.T) {
 	}
 	close(release)
 	f.try(f.cache.background.Wait())
-	if len(reads) != maxDeallocations-1 {
-		t.Errorf("%d claims are read, want %d", len(reads)+1, maxDeallocations)
+	if len(reads) != limit-1 {
+		t.Errorf("%d claims are read, want %d", len(reads)+1, limit)
 	}
 	for i, name := range names {
-		if kept := f.claim(name).Status.Allocation != nil; kept != (i == maxDeallocations) {
+		if kept := f.claim(name).Status.Allocation != nil; kept != (i == limit) {
 			t.Errorf("claim %s keeps its devices: %t", name, kept)
 		}
 	}
@@ -101,7 +103,7 @@ func TestFewClaimsAreDeallocatedAtTheSameTime(t *testing.T) {
 	f.open()
 	f.session.Deallocate(f.preFilter(f.pod("p", "q", names...)))
 	f.try(f.cache.background.Wait())
-	if f.claim(names[maxDeallocations]).Status.Allocation != nil {
+	if f.claim(names[limit]).Status.Allocation != nil {
 		t.Error("the claim beyond the limit keeps its devices in the next session")
 	}
 }
