@@ -57,6 +57,7 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 	w.Plugin.OnSessionOpen(ssn)
 	if upstream, ok := w.Plugin.(*predicates.PredicatesPlugin); ok {
 		prefilterNodeAffinity(upstream)
+		boundVolumeClaims(ssn, upstream)
 		opened.Store(ssn.UID, upstream)
 		w.volumes = keepVolumes(ssn, upstream)
 	}

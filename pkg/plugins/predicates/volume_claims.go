@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package predicates
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/component-helpers/storage/ephemeral"
+	fwk "k8s.io/kube-scheduler/framework"
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+
+	"github.com/devicequota/devicequota/pkg/demand/requests"
+)
+
+// maxSelected is how many labels and values the unbound PersistentVolumeClaims of a pod may select by, as for the other selectors of a pod in
+// config/admission/devices.yaml.
+const maxSelected = 256
+
+// boundClaims is a PreFilter that keeps pods from upstream's search for volumes if one comparison of their claims may take seconds. On each node, upstream
+// sorts the claims by their sizes, and 1e999999999 takes minutes to compare with another size. It also parses their selectors again there.
+type boundClaims struct {
+	k8sframework.PreFilterPlugin
+	claims corelisters.PersistentVolumeClaimLister
+}
+
+// boundVolumeClaims does nothing if upstream's plugin binds no volumes.
+func boundVolumeClaims(session *framework.Session, upstream *predicates.PredicatesPlugin) {
+	if binding, found := upstream.PrefilterPlugins[volumebinding.Name]; found {
+		upstream.PrefilterPlugins[volumebinding.Name] = boundClaims{binding, session.InformerFactory().Core().V1().PersistentVolumeClaims().Lister()}
+	}
+}
+
+func (b boundClaims) PreFilter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*k8sframework.PreFilterResult, *fwk.Status) {
+	selected := 0
+	for i := range pod.Spec.Volumes {
+		claim, err := b.claims.PersistentVolumeClaims(pod.Namespace).Get(claimName(pod, &pod.Spec.Volumes[i]))
+		if err != nil || claim.Spec.VolumeName != "" {
+			continue // upstream's plugin says which claim does not exist, and compares only claims without a volume
+		}
+		if err := requests.Check(claim.Spec.Resources.Requests); err != nil {
+			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("PersistentVolumeClaim %s: %s", claim.Name, err))
+		}
+		if selected += selects(claim); selected > maxSelected {
+			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
+				"the PersistentVolumeClaims of the pod select by more than %d labels and values: use fewer", maxSelected))
+		}
+	}
+	return b.PreFilterPlugin.PreFilter(ctx, state, pod, nodes)
+}
+
+// claimName is empty if the volume has no claim.
+func claimName(pod *corev1.Pod, volume *corev1.Volume) string {
+	switch {
+	case volume.PersistentVolumeClaim != nil:
+		return volume.PersistentVolumeClaim.ClaimName
+	case volume.Ephemeral != nil:
+		return ephemeral.VolumeClaimName(pod, volume)
+	default:
+		return ""
+	}
+}
+
+// selects returns the number of labels and values by which a claim selects volumes.
+func selects(claim *corev1.PersistentVolumeClaim) int {
+	if claim.Spec.Selector == nil {
+		return 0
+	}
+	n := len(claim.Spec.Selector.MatchLabels)
+	for i := range claim.Spec.Selector.MatchExpressions {
+		n += 1 + len(claim.Spec.Selector.MatchExpressions[i].Values)
+	}
+	return n
+}
