@@ -27,18 +27,27 @@ const maxSelected = 256
 // sorts the claims by their sizes, and 1e999999999 takes minutes to compare with another size. It also parses their selectors again there.
 type boundClaims struct {
 	k8sframework.PreFilterPlugin
-	claims corelisters.PersistentVolumeClaimLister
+	claims  corelisters.PersistentVolumeClaimLister
+	volumes *existingVolumes
 }
 
 // boundVolumeClaims does nothing if upstream's plugin binds no volumes.
 func boundVolumeClaims(session *framework.Session, upstream *predicates.PredicatesPlugin) {
-	if binding, found := upstream.PrefilterPlugins[volumebinding.Name]; found {
-		upstream.PrefilterPlugins[volumebinding.Name] = boundClaims{binding, session.InformerFactory().Core().V1().PersistentVolumeClaims().Lister()}
+	binding, found := upstream.PrefilterPlugins[volumebinding.Name]
+	if !found {
+		return
 	}
+	core := session.InformerFactory().Core().V1()
+	volumes := &existingVolumes{
+		FilterPlugin: upstream.FilterPlugins[volumebinding.Name], volumes: core.PersistentVolumes().Lister(),
+		classes: session.InformerFactory().Storage().V1().StorageClasses().Lister(),
+	}
+	upstream.PrefilterPlugins[volumebinding.Name] = boundClaims{binding, core.PersistentVolumeClaims().Lister(), volumes}
+	upstream.FilterPlugins[volumebinding.Name] = volumes
 }
 
 func (b boundClaims) PreFilter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*k8sframework.PreFilterResult, *fwk.Status) {
-	selected := 0
+	selected, unbound := 0, []*corev1.PersistentVolumeClaim(nil)
 	for i := range pod.Spec.Volumes {
 		claim, err := b.claims.PersistentVolumeClaims(pod.Namespace).Get(claimName(pod, &pod.Spec.Volumes[i]))
 		if err != nil || claim.Spec.VolumeName != "" {
@@ -51,6 +60,10 @@ func (b boundClaims) PreFilter(ctx context.Context, state fwk.CycleState, pod *c
 			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
 				"the PersistentVolumeClaims of the pod select by more than %d labels and values: use fewer", maxSelected))
 		}
+		unbound = append(unbound, claim)
+	}
+	if len(pod.Spec.Volumes) > 0 {
+		state.Write(wantedKey, b.volumes.wantedBy(unbound))
 	}
 	return b.PreFilterPlugin.PreFilter(ctx, state, pod, nodes)
 }
