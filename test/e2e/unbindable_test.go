@@ -105,7 +105,7 @@ var _ = Describe("What a user writes", func() {
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
 		}
 		f.pod(ctx, "waits", another, func(spec *corev1.PodSpec) { spec.Volumes = volumes })
-		f.expectPodExplained(ctx, "waits", ContainSubstring("PersistentVolumeClaim huge: it requests <100e1999998> of storage"))
+		f.expectPodExplained(ctx, "waits", ContainSubstring("PersistentVolumeClaim huge requests <100e1999998> of storage"))
 		f.claim(ctx, "fits", exactly(class, 1))
 		f.pod(ctx, "fits", team, using("fits"))
 		f.expectPodRuns(ctx, "fits")

@@ -5,6 +5,7 @@ package predicates
 import (
 	"context"
 	"fmt"
+	"math"
 
 	corev1 "k8s.io/api/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -15,8 +16,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
-
-	"github.com/devicequota/devicequota/pkg/demand/requests"
 )
 
 // maxSelected is how many labels and values the unbound PersistentVolumeClaims of a pod may select by, as for the other selectors of a pod in
@@ -24,7 +23,8 @@ import (
 const maxSelected = 256
 
 // boundClaims is a PreFilter that keeps pods from upstream's search for volumes if one comparison of their claims may take seconds. On each node, upstream
-// sorts the claims by their sizes, and 1e999999999 takes minutes to compare with another size. It also parses their selectors again there.
+// sorts the claims by their sizes, and 1e999999999 takes minutes to compare with another size. It also parses their selectors again there. Sizes of petabytes
+// are ordinary where volumes share a file system.
 type boundClaims struct {
 	k8sframework.PreFilterPlugin
 	claims  corelisters.PersistentVolumeClaimLister
@@ -53,8 +53,9 @@ func (b boundClaims) PreFilter(ctx context.Context, state fwk.CycleState, pod *c
 		if err != nil || claim.Spec.VolumeName != "" {
 			continue // upstream's plugin says which claim does not exist, and compares only claims without a volume
 		}
-		if err := requests.Check(claim.Spec.Resources.Requests); err != nil {
-			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("PersistentVolumeClaim %s: %s", claim.Name, err))
+		if size := claim.Spec.Resources.Requests[corev1.ResourceStorage]; size.AsApproximateFloat64() > math.MaxInt64 {
+			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
+				"PersistentVolumeClaim %s requests <%s> of storage, which no volume has: request less", claim.Name, size.String()))
 		}
 		if selected += selects(claim); selected > maxSelected {
 			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(

@@ -30,9 +30,12 @@ func TestClaimsOfVolumesThatTakeLongToCompare(t *testing.T) {
 		want   string
 	}{
 		"an ordinary claim": {func(*corev1.PersistentVolumeClaim) {}, ""},
+		"a size that is the same for all": {func(claim *corev1.PersistentVolumeClaim) {
+			claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("7Ei")}
+		}, ""},
 		"a size that takes minutes to compare": {func(claim *corev1.PersistentVolumeClaim) {
 			claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1e999999999")}
-		}, "PersistentVolumeClaim a: it requests <1e999999999> of storage, which is more than can be counted: request less"},
+		}, "PersistentVolumeClaim a requests <1e999999999> of storage, which no volume has: request less"},
 		"a selector that takes long to parse": {func(claim *corev1.PersistentVolumeClaim) { claim.Spec.Selector = manyValues },
 			"the PersistentVolumeClaims of the pod select by more than 256 labels and values: use fewer"},
 	} {
