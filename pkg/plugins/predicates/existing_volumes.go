@@ -118,7 +118,7 @@ func (w *wantedVolume) mayGet(v *corev1.PersistentVolume) bool {
 	return size.Cmp(w.claim.Spec.Resources.Requests[corev1.ResourceStorage]) >= 0 && w.selector.Matches(labels.Set(v.Labels))
 }
 
-// find finds the volumes of all classes.
+// find finds the volumes of all classes, once in a session.
 func (e *existingVolumes) find() {
 	all, err := e.volumes.List(labels.Everything())
 	if err != nil {
@@ -148,11 +148,11 @@ func labelsOf(v *corev1.PersistentVolume) []label {
 		if required.Operator != corev1.NodeSelectorOpIn {
 			continue
 		}
-		var any []label
+		var some []label
 		for _, value := range required.Values {
-			any = append(any, label{required.Key, value})
+			some = append(some, label{required.Key, value})
 		}
-		return any
+		return some
 	}
 	return []label{{}}
 }
