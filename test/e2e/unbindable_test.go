@@ -8,9 +8,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // padded returns requests for a device of a class. No device suits the first alternative, which has a number of capacities.
@@ -81,6 +84,30 @@ var _ = Describe("What a user writes", func() {
 		expectWarning(ctx, f.namespace, "Pod", "full-0", "FailedScheduling", "too large")
 		f.claim(ctx, "fits", exactly(class, 1))
 		f.pod(ctx, "fits", another, using("fits"))
+		f.expectPodRuns(ctx, "fits")
+	})
+
+	It("is a size of a volume that takes minutes to compare, and other pods do not wait for it", func(ctx context.Context) {
+		driver := f.name("csi.example.com")
+		local := must(kube.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: driver},
+			Provisioner: driver, VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer)}, metav1.CreateOptions{}))
+		DeferCleanup(kube.StorageV1().StorageClasses().Delete, local.Name, metav1.DeleteOptions{})
+		attaches := must(kube.StorageV1().CSINodes().Create(ctx, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: f.name("n")},
+			Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: driver, NodeID: "n", Allocatable: &storagev1.VolumeNodeResources{Count: ptr.To[int32](8)}}}}},
+			metav1.CreateOptions{}))
+		DeferCleanup(kube.StorageV1().CSINodes().Delete, attaches.Name, metav1.DeleteOptions{})
+		var volumes []corev1.Volume
+		for name, size := range map[string]string{"usual": "1Gi", "huge": "1e2000000"} {
+			must(kube.CoreV1().PersistentVolumeClaims(f.namespace).Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: &local.Name,
+					Resources: corev1.VolumeResourceRequirements{Requests: amount(corev1.ResourceStorage, size)}}}, metav1.CreateOptions{}))
+			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
+		}
+		f.pod(ctx, "waits", another, func(spec *corev1.PodSpec) { spec.Volumes = volumes })
+		f.expectPodExplained(ctx, "waits", ContainSubstring("PersistentVolumeClaim huge requests <100e1999998> of storage"))
+		f.claim(ctx, "fits", exactly(class, 1))
+		f.pod(ctx, "fits", team, using("fits"))
 		f.expectPodRuns(ctx, "fits")
 	})
 })

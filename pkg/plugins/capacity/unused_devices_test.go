@@ -71,6 +71,11 @@ func TestPodsThatWaitKeepNoDevices(t *testing.T) {
 		}
 	}
 	gated := func(pod *corev1.Pod) { pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}} }
+	outside := func(c *fuzzCluster) {
+		incomplete(nil)(c)
+		c.turn() // the scheduler has had the gang
+		c.deleteGroup(c.groups.named("f"))
+	}
 	either := []string{"f0@n1 f1@n1 g0@ g1@", "f0@ f1@ g0@n1 g1@n1"}
 	for name, test := range map[string]struct {
 		room  int64
@@ -81,6 +86,7 @@ func TestPodsThatWaitKeepNoDevices(t *testing.T) {
 		"two gangs, and the last pods have devices":         {2, pairs(upstreamv1beta1.PodGroupInqueue, "1"), either},
 		"two gangs that are not let in":                     {2, pairs(upstreamv1beta1.PodGroupPending, "1"), either},
 		"a gang that lacks a pod, before another pod":       {1, incomplete(nil), []string{"f0@ f1@ g0@n1"}},
+		"a gang whose PodGroup is gone, before another pod": {1, outside, []string{"f0@ f1@ g0@n1"}},
 		"a gang with a scheduling gate, before another pod": {1, incomplete(gated), []string{"f0@ f1@ f2@ g0@n1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

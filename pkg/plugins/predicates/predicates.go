@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package predicates is upstream's plugin predicates, which leaves devices to another plugin if the scheduler's
-// configuration has one that allocates devices.
+// configuration has one that allocates devices. What users write about their volumes makes it neither slow nor keeps others from nodes.
 package predicates
 
 import (
@@ -57,6 +57,8 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 	w.Plugin.OnSessionOpen(ssn)
 	if upstream, ok := w.Plugin.(*predicates.PredicatesPlugin); ok {
 		prefilterNodeAffinity(upstream)
+		boundVolumeClaims(ssn, upstream)
+		countOwnClaims(ssn, upstream)
 		opened.Store(ssn.UID, upstream)
 		w.volumes = keepVolumes(ssn, upstream)
 	}

@@ -73,9 +73,9 @@ func TestPipelinedPodsDoNotCountOnTheSameVolume(t *testing.T) {
 		return session.PredicateFn(tasks[name], session.Nodes["n1"])
 	}
 	deadline := time.Now().Add(10 * time.Second)
-	for suits("a") != nil { // until the caches of the session have the volume and the claims
+	for suits("a") != nil || suits("b") != nil { // until the caches of the session have the volume and both claims
 		if time.Now().After(deadline) {
-			t.Fatal(suits("a"))
+			t.Fatal(suits("a"), suits("b"))
 		}
 	}
 	statement := framework.NewStatement(session)

@@ -57,7 +57,7 @@ func (s *Session) refuseNotReady(pod *demand.Pod, claim *resourceapi.ResourceCla
 	if failure == nil {
 		return nil
 	}
-	if s.usedAlone(pod, claim) {
+	if s.usedAlone(pod.Object, claim) {
 		s.conditions.GiveUp(failure)
 		s.deallocate(pod.Object, claim)
 	}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -46,27 +47,53 @@ type idleClaims struct {
 }
 
 // DeallocateIdle takes devices away from claims that were made for pods which wait, for whatever reason, and had devices the last time, too. Two jobs that have
-// half of their devices each would wait for each other. Call it when a session closes. It looks at the pods every few seconds.
-func (s *Session) DeallocateIdle(waiting iter.Seq[*demand.Pod]) {
+// half of their devices each would wait for each other. Outside reports whether a pod waits although no job of the session has it: its claims would stay charged
+// for as long as the pod exists. Call it when a session closes. It looks at the pods every few seconds.
+func (s *Session) DeallocateIdle(waiting iter.Seq[*demand.Pod], outside func(*corev1.Pod) bool) {
 	now := s.clock.Now()
 	if now.Sub(s.idle.at) < idleAfter {
 		return
 	}
 	last := s.idle.claims
 	s.idle = idleClaims{now, map[types.UID]bool{}}
-	for pod := range waiting {
-		for _, claim := range s.madeFor(pod) {
-			if s.idle.claims[claim.UID] = true; last[claim.UID] {
-				s.deallocate(pod.Object, claim)
-			}
+	add := func(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
+		if s.idle.claims[claim.UID] = true; last[claim.UID] {
+			s.deallocate(pod, claim)
 		}
 	}
+	for pod := range waiting {
+		for _, claim := range s.madeFor(pod) {
+			add(pod.Object, claim)
+		}
+	}
+	claims, err := s.Reader.Allocated()
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+	}
+	for _, claim := range claims {
+		if pod := s.ownerOf(claim); pod != nil && s.usedAlone(pod, claim) && outside(pod) {
+			add(pod, claim)
+		}
+	}
+}
+
+// ownerOf returns the pod that a claim was made for, nil if there is none.
+func (s *Session) ownerOf(claim *resourceapi.ResourceClaim) *corev1.Pod {
+	owner := metav1.GetControllerOf(claim)
+	if owner == nil || owner.Kind != "Pod" {
+		return nil
+	}
+	pod, err := s.Pods.Pods(claim.Namespace).Get(owner.Name)
+	if err != nil || resourceclaim.IsForPod(pod, claim) != nil {
+		return nil
+	}
+	return pod
 }
 
 // madeFor returns the claims that were made for a pod, have devices, and are used by nobody else. It may return a claim twice.
 func (s *Session) madeFor(pod *demand.Pod) (own []*resourceapi.ResourceClaim) {
 	add := func(claim *resourceapi.ResourceClaim) {
-		if claim.Status.Allocation != nil && resourceclaim.IsForPod(pod.Object, claim) == nil && s.usedAlone(pod, claim) {
+		if claim.Status.Allocation != nil && resourceclaim.IsForPod(pod.Object, claim) == nil && s.usedAlone(pod.Object, claim) {
 			own = append(own, claim)
 		}
 	}
@@ -100,13 +127,13 @@ func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 // unusable reports whether the devices of a claim keep the pod from running while no other pod uses them. The claim was
 // made for the pod, or some node cannot use the devices.
 func (s *Session) unusable(state *State, claim *allocatedClaim) bool {
-	return s.usedAlone(state.pod, claim.ResourceClaim) &&
+	return s.usedAlone(state.pod.Object, claim.ResourceClaim) &&
 		(resourceclaim.IsForPod(state.pod.Object, claim.ResourceClaim) == nil || state.unavailable[claim.UID] || !s.reachable(claim))
 }
 
 // usedAlone reports whether nobody but a pod uses an allocated claim, or is about to.
-func (s *Session) usedAlone(pod *demand.Pod, claim *resourceapi.ResourceClaim) bool {
-	other := func(consumer resourceapi.ResourceClaimConsumerReference) bool { return consumer.UID != pod.Object.UID }
+func (s *Session) usedAlone(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
+	other := func(consumer resourceapi.ResourceClaimConsumerReference) bool { return consumer.UID != pod.UID }
 	return s.pending.Of(claim.UID) == nil && !slices.ContainsFunc(claim.Status.ReservedFor, other)
 }
 

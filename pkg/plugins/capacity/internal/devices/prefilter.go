@@ -81,7 +81,7 @@ func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *
 		return busy(object, "is being allocated for a pod of another queue: this pod can share it afterwards")
 	}
 	if conflict := s.conflictOf(pod, object); conflict != nil {
-		if s.usedAlone(pod, object) {
+		if s.usedAlone(pod.Object, object) {
 			s.deallocate(pod.Object, object)
 		}
 		return report.DeviceAllocatedTwice{Conflict: conflict, Claim: nameOf(object)}

@@ -145,7 +145,7 @@ func (s *Session) DeallocateUnusable(refused func(api.TaskID) bool) {
 		s.deallocateUntried(job, refused)
 	}
 	if s.Checks.NotReady() == nil {
-		s.Devices.DeallocateIdle(s.waiting)
+		s.Devices.DeallocateIdle(s.waiting, s.Snapshot.WaitsOutside)
 	}
 }
 

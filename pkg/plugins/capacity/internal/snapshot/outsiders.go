@@ -210,6 +210,12 @@ func WaitsForNode(pod *corev1.Pod) bool {
 		forThisScheduler(pod.Spec.SchedulerName)
 }
 
+// WaitsOutside reports whether a pod waits for this scheduler although no job of the session has it, because its PodGroup or its queue is gone. A pod that
+// is being bound does not wait.
+func (s *Snapshot) WaitsOutside(pod *corev1.Pod) bool {
+	return WaitsForNode(pod) && !s.belongs(pod) && !s.strays.isBinding(pod.UID)
+}
+
 func forThisScheduler(name string) bool {
 	return options.ServerOpts != nil && slices.Contains(options.ServerOpts.SchedulerNames, name)
 }

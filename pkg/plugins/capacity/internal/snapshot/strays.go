@@ -153,6 +153,12 @@ func (ss *strays) unsetBinding(pod types.UID) {
 	delete(ss.binding, pod)
 }
 
+func (ss *strays) isBinding(pod types.UID) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.binding[pod] != ""
+}
+
 func (ss *strays) anyBinding() bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
