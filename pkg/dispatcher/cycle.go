@@ -54,7 +54,7 @@ type cycle struct {
 
 // newCycle begins a cycle on an open session.
 func newCycle(config *framework.Config, session *framework.Session, memory *memory) *cycle {
-	session.Searched = memory.searched
+	session.Search = memory.search
 	return &cycle{
 		Session: session, config: config, memory: memory, waiting: map[string][]*framework.Workload{},
 		told: make([]report.Decision, 0, len(session.Workloads)), blocked: map[string][]blocker{}, asked: map[string]bool{},
