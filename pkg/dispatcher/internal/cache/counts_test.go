@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// waits adds a Volcano Job to the cache that waits for room. Each pod of its tasks names the claim template t of its namespace.
+func (c *Cache) waits(t *testing.T, namespace string, tasks int) *framework.Workload {
+	t.Helper()
+	name := fmt.Sprint("w", len(c.order))
+	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	for i := range tasks {
+		task := batchv1alpha1.TaskSpec{Name: fmt.Sprint("t", i), Replicas: 1}
+		task.Template.Spec.Containers = []corev1.Container{{Name: "c"}}
+		task.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("t")}}
+		job.Spec.Tasks = append(job.Spec.Tasks, task)
+	}
+	template, err := workload.Of(job, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name)}}
+	w := &framework.Workload{
+		Binding: rb, Template: template, State: binding.State{Hold: &binding.Hold{Reason: binding.Waiting}}, Spread: framework.Spread{Copies: 1},
+	}
+	k := &known{rb: rb, workload: w}
+	c.order, c.known[rb.UID] = append(c.order, k), k
+	return w
+}
+
+// relabel changes the claim template of a namespace, which gives the same as before.
+func (c *Cache) relabel(t *testing.T, namespace string) {
+	t.Helper()
+	template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "t"}}
+	template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{
+		DeviceClassName: "h100", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1,
+	}}}
+	add(t, c, "ResourceClaimTemplate", template)
+}
+
+// counts counts as a snapshot does.
+func (c *Cache) counts(t *testing.T) {
+	t.Helper()
+	if _, _, err := c.begin(c.counter, c.claimReader()); err != nil {
+		t.Fatal(err)
+	}
+	c.round++
+	for _, k := range c.order {
+		k.round = c.round
+	}
+	c.inOrder()
+}
+
+// TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting: its user relabels it all the time, and hundreds of jobs of a thousand tasks are counted anew. All
+// decisions of a cycle that takes five seconds are too old to be written.
+func TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting(t *testing.T) {
+	c := newFake(t)
+	add(t, c, "DeviceClass", &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "h100"}})
+	c.relabel(t, "busy")
+	for range 30 {
+		c.waits(t, "busy", 1000)
+	}
+	all := testing.AllocsPerRun(1, func() {
+		c.relabel(t, "busy")
+		c.counts(t)
+	})
+	few := newFake(t)
+	add(t, few, "DeviceClass", &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "h100"}})
+	few.relabel(t, "busy")
+	for range 10 {
+		few.waits(t, "busy", 1000)
+	}
+	some := testing.AllocsPerRun(1, func() {
+		few.relabel(t, "busy")
+		few.counts(t)
+	})
+	if all > 2*some {
+		t.Errorf("there are %.0f allocations when 30 jobs are to be counted, and %.0f for ten", all, some)
+	}
+	same, other := c.waits(t, "busy", 1), c.waits(t, "other", 1)
+	c.relabel(t, "other")
+	var counted []int
+	for round := range 12 {
+		c.relabel(t, "busy")
+		c.counts(t)
+		for i, w := range []*framework.Workload{same, other} {
+			if w.Err == nil && w.Needs.All != nil && !slices.Contains(counted, i) {
+				counted = append(counted, i)
+				if i == 1 && round > 0 {
+					t.Error("a workload of another namespace waits")
+				}
+			}
+		}
+	}
+	if len(counted) < 2 {
+		t.Errorf("after 12 cycles, %v of two workloads are counted", counted)
+	}
+}
