@@ -10,7 +10,7 @@ import (
 )
 
 // mostCounted bounds the effort for workloads of a namespace that wait for room and are to be counted anew. The next snapshot goes on with the others. Users may
-// have hundreds of jobs of a thousand tasks, and change a claim template that all of them name at any time.
+// have hundreds of jobs of a thousand tasks, and replace a claim template that all of them name at any time.
 const mostCounted = 20_000
 
 // countAll counts the needs of all workloads that may have changed. What runs comes first, without a limit, because it is charged.

@@ -45,8 +45,8 @@ func (c *Cache) waits(t *testing.T, namespace string, tasks int) *framework.Work
 	return w
 }
 
-// relabel changes the claim template of a namespace, which gives the same as before.
-func (c *Cache) relabel(t *testing.T, namespace string) {
+// replace replaces the claim template of a namespace.
+func (c *Cache) replace(t *testing.T, namespace string) {
 	t.Helper()
 	template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "t"}}
 	template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{
@@ -68,37 +68,37 @@ func (c *Cache) counts(t *testing.T) {
 	c.inOrder()
 }
 
-// TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting: its user relabels it all the time, and hundreds of jobs of a thousand tasks are counted anew. All
+// TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting: its user replaces it all the time, and hundreds of jobs of a thousand tasks are counted anew. All
 // decisions of a cycle that takes five seconds are too old to be written.
 func TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting(t *testing.T) {
 	c := newFake(t)
 	add(t, c, "DeviceClass", &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "h100"}})
-	c.relabel(t, "busy")
+	c.replace(t, "busy")
 	for range 30 {
 		c.waits(t, "busy", 1000)
 	}
 	all := testing.AllocsPerRun(1, func() {
-		c.relabel(t, "busy")
+		c.replace(t, "busy")
 		c.counts(t)
 	})
 	few := newFake(t)
 	add(t, few, "DeviceClass", &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "h100"}})
-	few.relabel(t, "busy")
+	few.replace(t, "busy")
 	for range 10 {
 		few.waits(t, "busy", 1000)
 	}
 	some := testing.AllocsPerRun(1, func() {
-		few.relabel(t, "busy")
+		few.replace(t, "busy")
 		few.counts(t)
 	})
 	if all > 2*some {
 		t.Errorf("there are %.0f allocations when 30 jobs are to be counted, and %.0f for ten", all, some)
 	}
 	same, other := c.waits(t, "busy", 1), c.waits(t, "other", 1)
-	c.relabel(t, "other")
+	c.replace(t, "other")
 	var counted []int
 	for round := range 12 {
-		c.relabel(t, "busy")
+		c.replace(t, "busy")
 		c.counts(t)
 		for i, w := range []*framework.Workload{same, other} {
 			if w.Err == nil && w.Needs.All != nil && !slices.Contains(counted, i) {
