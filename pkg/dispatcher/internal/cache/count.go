@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
@@ -45,6 +46,20 @@ func (c *Cache) countAll() {
 // onlyWaits reports whether nothing of a workload is charged.
 func onlyWaits(w *framework.Workload) bool {
 	return w.Waits() && w.State.Grant == nil && !w.State.MayRun
+}
+
+// keepCount keeps the count of a workload that depends on the same as before. Clusters report at any time, and some jobs have a thousand tasks.
+func (k *known) keepCount(before *known) {
+	is, was := k.workload, before.workload
+	if is == nil || was == nil || is.Template == nil || is.Template != was.Template || before.counted == nil {
+		return
+	}
+	a, b := is.Spread, was.Spread
+	a.Granted, b.Granted = nil, nil // they are read anew
+	if a != b || k.rb.Annotations[binding.GrantAnnotation] != before.rb.Annotations[binding.GrantAnnotation] {
+		return
+	}
+	k.counted, is.Needs, is.Err = before.counted, before.counted.Needs, before.counted.Err
 }
 
 // count counts the needs of a workload if they may have changed.

@@ -3,18 +3,21 @@
 package cache
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-
-	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
@@ -111,5 +114,61 @@ func TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting(t *testing.T) {
 	}
 	if len(counted) < 2 {
 		t.Errorf("after 12 cycles, %v of two workloads are counted", counted)
+	}
+}
+
+// TestWhatClustersReportChangesNoCount: thousands of pods of a job may start and end at any time.
+func TestWhatClustersReportChangesNoCount(t *testing.T) {
+	c, web := newFake(t), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+	web.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c"}}
+	if _, err := c.clients.Kubernetes.BatchV1().Jobs("ns").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range c.optional {
+		if o.gvk == workload.Job {
+			go o.informer.RunWithContext(t.Context())
+			if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return o.informer.HasSynced(), nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-job", UID: "1", ResourceVersion: "1"}}
+	rb.Annotations = map[string]string{binding.GrantAnnotation: `{"queue":"team","amounts":[]}`}
+	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "web"}
+	rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1"}}
+	for name, change := range map[string]struct {
+		change func(*workv1alpha2.ResourceBinding)
+		anew   bool
+	}{
+		"a report": {func(rb *workv1alpha2.ResourceBinding) {
+			rb.Status.AggregatedStatus = []workv1alpha2.AggregatedStatusItem{{ClusterName: "m1", Applied: true}}
+		}, false},
+		"another cluster": {func(rb *workv1alpha2.ResourceBinding) {
+			rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1"}, {Name: "m2"}}
+		}, true},
+		"another grant": {func(rb *workv1alpha2.ResourceBinding) {
+			rb.Annotations = map[string]string{binding.GrantAnnotation: `{"queue":"team","copies":2,"amounts":[]}`}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			take := func(rb *workv1alpha2.ResourceBinding) (*known, *framework.Workload) {
+				if err := c.bindingInformer.GetStore().Add(rb); err != nil {
+					t.Fatal(err)
+				}
+				snapshot, err := c.Snapshot(time.Now())
+				if err != nil || len(snapshot.Workloads) != 1 {
+					t.Fatalf("%d workloads, %v", len(snapshot.Workloads), err)
+				}
+				return c.known["1"], snapshot.Workloads[0]
+			}
+			take(rb)
+			k, before := take(rb)
+			counted, later := k.counted, rb.DeepCopy()
+			change.change(later)
+			k, after := take(later)
+			if after == before || len(after.Needs.All) == 0 || (k.counted != counted) != change.anew {
+				t.Errorf("counted anew: %t, and it needs %v, %v", k.counted != counted, after.Needs.All, after.Err)
+			}
+		})
 	}
 }

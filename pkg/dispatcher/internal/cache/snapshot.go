@@ -151,8 +151,10 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 	case !understood:
 		template = workload.OfBinding(rb)
 	}
+	before := *k
 	*k = known{round: c.round, lags: k.lags, rb: rb, object: object, uid: uidOf(object), id: idOf(rb.Labels), works: works, clusters: generation, missing: missing}
 	k.workload = c.workloadOf(rb, template, err, works, clusters)
+	k.keepCount(&before)
 }
 
 // workloadOf returns the workload of a binding, nil if the dispatcher does not manage it.
