@@ -117,11 +117,10 @@ func TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-// TestWhatClustersReportChangesNoCount: thousands of pods of a job may start and end at any time.
-func TestWhatClustersReportChangesNoCount(t *testing.T) {
-	c, web := newFake(t), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
-	web.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c"}}
-	if _, err := c.clients.Kubernetes.BatchV1().Jobs("ns").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
+// showsJob creates a Job, and returns when the cache shows it.
+func (c *Cache) showsJob(t *testing.T, job *batchv1.Job) {
+	t.Helper()
+	if _, err := c.clients.Kubernetes.BatchV1().Jobs(job.Namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range c.optional {
@@ -132,6 +131,13 @@ func TestWhatClustersReportChangesNoCount(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWhatClustersReportChangesNoCount: thousands of pods of a job may start and end at any time.
+func TestWhatClustersReportChangesNoCount(t *testing.T) {
+	c, web := newFake(t), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+	web.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c"}}
+	c.showsJob(t, web)
 	rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-job", UID: "1", ResourceVersion: "1"}}
 	rb.Annotations = map[string]string{binding.GrantAnnotation: `{"queue":"team","amounts":[]}`}
 	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "web"}
