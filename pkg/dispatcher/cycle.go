@@ -54,7 +54,7 @@ type cycle struct {
 
 // newCycle begins a cycle on an open session.
 func newCycle(config *framework.Config, session *framework.Session, memory *memory) *cycle {
-	session.Searched = memory.searched
+	session.Search = memory.search
 	return &cycle{
 		Session: session, config: config, memory: memory, waiting: map[string][]*framework.Workload{},
 		told: make([]report.Decision, 0, len(session.Workloads)), blocked: map[string][]blocker{}, asked: map[string]bool{},
@@ -185,6 +185,9 @@ func (c *cycle) adopt(w *framework.Workload) {
 	}
 }
 
+// countsAgain is how long after a cycle for which not all workloads were counted the next one goes on.
+const countsAgain = time.Second
+
 // mayBeTried reports whether a waiting workload may be granted room in this cycle.
 func (c *cycle) mayBeTried(w *framework.Workload) bool {
 	switch requeue := w.State.Requeue; {
@@ -195,6 +198,8 @@ func (c *cycle) mayBeTried(w *framework.Workload) bool {
 		c.tell(report.MayRun(w))
 	case w.State.NoPolicy:
 		c.tell(report.NoPolicy(w))
+	case w.Lags:
+		c.due(c.Now.Add(countsAgain))
 	case w.Err != nil:
 		c.tell(report.CannotCount(w))
 	default:

@@ -12,6 +12,19 @@ import (
 
 // TestWhatHasEndedMeanwhileIsNotTakenBack: it would run once more from its beginning.
 func TestWhatHasEndedMeanwhileIsNotTakenBack(t *testing.T) {
+	t.Run("before the patch", func(t *testing.T) {
+		testEndsMeanwhile(t, func(_ *world, ends func()) { ends() })
+	})
+	t.Run("when its status leaves no room for the patch", func(t *testing.T) {
+		testEndsMeanwhile(t, func(w *world, ends func()) {
+			w.fill("ns/train-job")
+			w.tooLarge = ends
+		})
+	})
+}
+
+// testEndsMeanwhile lets a job end when it is about to be taken back.
+func testEndsMeanwhile(t *testing.T, when func(w *world, ends func())) {
 	const key, work = "ns/train-job", "karmada-es-m1/train-job"
 	w := newWorldOf(t, 1, "reclaim: true", true, func(w *world) {
 		w.queue("org", "root", 8)
@@ -23,14 +36,18 @@ func TestWhatHasEndedMeanwhileIsNotTakenBack(t *testing.T) {
 	w.train("train", 4, "m1", func(*batchv1alpha1.TaskSpec) {})
 	w.pass(60)
 	w.deployIn("b", "deserves", 4, "m3")
-	ended := false
+	asked, ended := false, false
+	ends := func() {
+		w.endJob(work)
+		w.report(key)
+		ended = true
+	}
 	for range 60 {
 		w.busyRound(func() {
 			for _, d := range w.replicas[w.leads].grants {
-				if d.again != nil && !ended { // it is about to be taken back
-					w.endJob(work)
-					w.report(key)
-					ended = true
+				if d.again != nil && !asked { // it is about to be taken back
+					asked = true
+					when(w, ends)
 				}
 			}
 		})

@@ -65,6 +65,7 @@ func (c *cycle) takeBackReplaced(w *framework.Workload) {
 		return
 	}
 	grant := c.raised(w)
+	c.Allocate(w) // others get none of it in this cycle either
 	c.endSoon(report.TakenBack(w, requeue), binding.PatchTakeBackAs(w.Binding, w.State.Hold, grant, requeue), takesBackAs(w, grant, requeue))
 }
 

@@ -21,8 +21,8 @@ type memory struct {
 	rests, restedBefore map[types.UID]settling
 	// promised has the workloads that reclaimed room is kept for.
 	promised map[types.UID]promise
-	// searched has the workloads for which nobody was found who may go, until all have been looked for.
-	searched map[types.UID]bool
+	// search is how far the search for workloads that may go has come.
+	search *framework.Search
 }
 
 // promise says until when reclaimed room is kept for a workload, and what it lacked when it was refused. Its queue deserved what it needed then.
@@ -45,7 +45,7 @@ type settling struct {
 }
 
 func newMemory() *memory {
-	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]promise{}, searched: map[types.UID]bool{}}
+	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]promise{}, search: framework.NewSearch()}
 }
 
 // restsSince returns the time since which the instructions to the clusters of a workload are unchanged.

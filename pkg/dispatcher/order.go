@@ -59,10 +59,8 @@ func (c *cycle) grantAll() {
 		}
 		heap.Init(order) // a grant also changes the shares of the queue's ancestors, and with them the order of other queues
 	}
-	if c.Unfinished {
+	if c.Search.End() {
 		c.due(c.Now.Add(searchesAgain))
-	} else {
-		clear(c.memory.searched)
 	}
 }
 

@@ -14,7 +14,10 @@ import (
 // may abort and resume it any number of times.
 func (w *world) fill(key string) {
 	rb := w.binding(key).DeepCopy()
-	rb.Status.AggregatedStatus = []workv1alpha2.AggregatedStatusItem{{ClusterName: "m1", Applied: true, AppliedMessage: "-"}}
+	if len(rb.Status.AggregatedStatus) == 0 {
+		rb.Status.AggregatedStatus = []workv1alpha2.AggregatedStatusItem{{ClusterName: "m1", Applied: true}}
+	}
+	rb.Status.AggregatedStatus[0].AppliedMessage = "-"
 	text, err := json.Marshal(rb)
 	if err != nil {
 		w.t.Fatal(err)

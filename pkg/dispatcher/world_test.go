@@ -64,6 +64,8 @@ type world struct {
 	faulty bool
 	// restless is how often users and Karmada move workloads, in percent of the steps.
 	restless int
+	// tooLarge is called once when a binding becomes too large. It may be nil.
+	tooLarge func()
 	// looks says that dispatchers may look at members.
 	looks bool
 	karmada
@@ -190,6 +192,10 @@ func (w *world) patch(key string, text []byte) (*workv1alpha2.ResourceBinding, e
 		return nil, apierrors.NewForbidden(resource, key, errors.New(response.Result.Message))
 	}
 	if len(after) > etcdTakes {
+		if then := w.tooLarge; then != nil {
+			w.tooLarge = nil
+			then()
+		}
 		return nil, apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
 	}
 	w.save(next)

@@ -165,11 +165,7 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 		case err == nil:
 			return nil
 		case !sent && (apierrors.IsConflict(err) || readiness.TooLarge(err)): // the informer may be late
-			later, _ := d.later(ctx, until, rb, readiness.TooLarge(err))
-			if later == nil || again == nil {
-				return err
-			}
-			if patch = again(later); patch == nil {
+			if patch = d.later(ctx, until, rb, again, readiness.TooLarge(err)); patch == nil {
 				return err
 			}
 			continue
@@ -188,19 +184,27 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 	}
 }
 
-// later returns the stored version of a binding, nil if there is none for which a decision may count. If the binding is too large, its status is dropped first:
-// it has what each cluster reports, such as all conditions that a Volcano Job ever had, until nothing else fits beside it. Karmada notes it again.
-func (d *Dispatcher) later(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, tooLarge bool) (*workv1alpha2.ResourceBinding, error) {
+// later returns the patch of a decision for the stored version of a binding, nil if it does not count for that. If the binding is too large, its status is
+// dropped first: it has what each cluster reports, such as all conditions that a Volcano Job ever had, until nothing else fits beside it. Karmada notes it
+// again. Whether the decision counts is asked before, too: the status says what has ended.
+func (d *Dispatcher) later(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, again again, tooLarge bool) []byte {
 	latest, err := d.read(ctx, until, rb)
-	if err != nil || latest == nil || !tooLarge {
-		return latest, err
+	if err != nil || latest == nil || again == nil {
+		return nil
+	}
+	patch := again(latest)
+	if patch == nil || !tooLarge {
+		return patch
 	}
 	if len(latest.Status.AggregatedStatus) == 0 || !time.Now().Before(until) {
-		return nil, nil
+		return nil
 	}
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	return d.cache.DropStatus(ctx, latest)
+	if latest, err = d.cache.DropStatus(ctx, latest); err != nil {
+		return nil
+	}
+	return again(latest)
 }
 
 // patch sends a patch. The API server drops a request when its client does, so nothing is stored much later.

@@ -7,18 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // Session is one cycle. Plugins register functions when it opens, and the dispatcher calls them.
 type Session struct {
 	*Snapshot
-	// Searched has the workloads for which no others were found that may go, since all were looked for. Whoever opens sessions may keep it for the next.
-	Searched map[types.UID]bool
-	// Unfinished says that this session has not looked for all of them. The next one goes on with the rest.
-	Unfinished bool
+	// Search is how far the search for workloads that may go has come.
+	Search *Search
 	// Ledger has the charges of all workloads, including the decisions so far. The plugin that charges them sets it. It is nil without that plugin.
 	Ledger *ledger.Ledger
 
@@ -68,7 +64,7 @@ type EventHandler struct {
 
 // Open opens a session. It makes the plugins of the configuration and lets them register their functions.
 func Open(config *Config, snapshot *Snapshot) *Session {
-	s := &Session{Snapshot: snapshot, Searched: map[types.UID]bool{}}
+	s := &Session{Snapshot: snapshot, Search: NewSearch()}
 	for _, tier := range config.Tiers {
 		for _, p := range tier.Plugins {
 			s.names = append(s.names, p.Name)

@@ -41,6 +41,9 @@ type Workload struct {
 	Spread Spread
 	// Needs is what the workload may come to hold, given Spread. It is meaningless if Err is set.
 	Needs Needs
+	// Lags says that it waits, and that its needs are counted in a later session, because there is too much to count in its namespace. Needs and Err are those
+	// of an earlier one.
+	Lags bool
 	// TemplateErr says why there is no Template.
 	TemplateErr error
 	// Err says why the needs of the workload are unknown. It names the object that is missing or wrong.

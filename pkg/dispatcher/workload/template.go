@@ -90,6 +90,18 @@ func (t *Template) SurgeBeyond(replicas, clusters int64) int64 {
 // Unsurged returns the replicas of the template, without the surge.
 func (t *Template) Unsurged() int64 { return t.Replicas() - t.Surged }
 
+// Effort says how much there is to count, in parts of pods.
+func (t *Template) Effort() int {
+	effort := 0
+	for i := range t.Pods {
+		effort++
+		if pods := t.Pods[i].Template; pods != nil {
+			effort += len(pods.Spec.Containers) + len(pods.Spec.InitContainers) + len(pods.Spec.ResourceClaims)
+		}
+	}
+	return effort
+}
+
 // Replicas returns how many pods one cluster runs if it gets the whole object.
 func (t *Template) Replicas() int64 {
 	var replicas int64

@@ -39,6 +39,8 @@ type known struct {
 	workload *framework.Workload
 	// counted has the needs of the workload, nil before they are counted.
 	counted *needs.Counted
+	// lags is the first snapshot of those since when the workload waits to be counted, zero if it is counted.
+	lags uint64
 }
 
 // Snapshot takes a snapshot. Only one goroutine may call it.
@@ -88,10 +90,10 @@ func (c *Cache) inOrder() []*framework.Workload {
 		return cmp.Or(a.rb.CreationTimestamp.Compare(b.rb.CreationTimestamp.Time),
 			strings.Compare(a.rb.Namespace, b.rb.Namespace), strings.Compare(a.rb.Name, b.rb.Name))
 	})
+	c.countAll()
 	workloads := make([]*framework.Workload, 0, len(c.order))
 	for _, k := range c.order {
 		if k.workload != nil {
-			c.count(k)
 			workloads = append(workloads, k.workload)
 		}
 	}
@@ -149,8 +151,10 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 	case !understood:
 		template = workload.OfBinding(rb)
 	}
-	*k = known{round: c.round, rb: rb, object: object, uid: uidOf(object), id: idOf(rb.Labels), works: works, clusters: generation, missing: missing}
+	before := *k
+	*k = known{round: c.round, lags: k.lags, rb: rb, object: object, uid: uidOf(object), id: idOf(rb.Labels), works: works, clusters: generation, missing: missing}
 	k.workload = c.workloadOf(rb, template, err, works, clusters)
+	k.keepCount(&before)
 }
 
 // workloadOf returns the workload of a binding, nil if the dispatcher does not manage it.
@@ -194,17 +198,5 @@ func (c *Cache) queueOf(state *binding.State, template *workload.Template) strin
 		return state.Hold.Queue // even if it names no queue any more: its user may not have access to the default queue
 	default:
 		return c.config.DefaultQueue
-	}
-}
-
-// count counts the needs of a workload if they may have changed.
-func (c *Cache) count(k *known) {
-	switch w := k.workload; {
-	case w.TemplateErr != nil:
-		w.Err = w.TemplateErr
-	case w.Template != nil:
-		if counted := c.counter.Of(w.Template, w.Spread, k.counted); counted != k.counted {
-			k.counted, w.Needs, w.Err = counted, counted.Needs, counted.Err
-		}
 	}
 }

@@ -103,8 +103,13 @@ func sameObjects(a, b []*resourceapi.DeviceClass) bool {
 // Of returns the needs of a workload for a spread. It returns before if its inputs have not changed. Before must be from the same
 // template and the same spread, or nil.
 func (c *Counter) Of(template *workload.Template, spread framework.Spread, before *Counted) *Counted {
-	if before != nil && before.generation == c.generation && before.claims.current(c.reader) {
+	if c.IsCurrent(before) {
 		return before
 	}
 	return c.count(template, spread)
+}
+
+// IsCurrent reports whether the inputs of a result have not changed. The result may be nil.
+func (c *Counter) IsCurrent(before *Counted) bool {
+	return before != nil && before.generation == c.generation && before.claims.current(c.reader)
 }

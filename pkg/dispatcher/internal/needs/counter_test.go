@@ -130,6 +130,41 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
+// TestALabelOfAClaimChangesNoCount: its user may change it at any time, and hundreds of large jobs may name the claim.
+func TestALabelOfAClaimChangesNoCount(t *testing.T) {
+	w := newWorld(class("h100"), claimTemplate("t", nil, exactly("h100", 1)))
+	change := func(change func(*resourceapi.ResourceClaimTemplate)) {
+		changed := w.templates["ns/t"].DeepCopy()
+		change(changed)
+		w.templates["ns/t"] = changed
+	}
+	change(func(t *resourceapi.ResourceClaimTemplate) { t.UID = "1" })
+	counter, of := needs.New(), job(pods(1, fromTemplate("t")))
+	var n *needs.Counted
+	for range 2 { // the first time, it also learns what there is to count
+		counter.Begin(w.inputs())
+		n = counter.Of(of, alone, n)
+	}
+	for name, c := range map[string]struct {
+		change func(*resourceapi.ResourceClaimTemplate)
+		anew   bool
+	}{
+		"a label": {func(t *resourceapi.ResourceClaimTemplate) { t.Labels = map[string]string{"other": "label"} }, false},
+		"the most that it may give": {func(t *resourceapi.ResourceClaimTemplate) {
+			t.Annotations = map[string]string{needs.MaxDevicesAnnotation: "2"}
+		}, true},
+		"another one takes its place": {func(t *resourceapi.ResourceClaimTemplate) { t.UID = "2" }, true},
+	} {
+		before := w.templates["ns/t"]
+		change(c.change)
+		counter.Begin(w.inputs())
+		if anew := counter.Of(of, alone, n) != n; anew != c.anew {
+			t.Errorf("%s: counted anew: %t", name, anew)
+		}
+		w.templates["ns/t"] = before
+	}
+}
+
 // TestAClaimTemplateIsCountedOnce: a pod may name a template twenty thousand times, and users can trigger a count at any time.
 func TestAClaimTemplateIsCountedOnce(t *testing.T) {
 	long := claimTemplate("t", nil, slices.Repeat([]resourceapi.DeviceRequest{firstAvailable(slices.Repeat([]resourceapi.DeviceRequest{exactly("a", 1)}, 8)...)}, 32)...)

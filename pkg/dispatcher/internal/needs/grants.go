@@ -67,13 +67,20 @@ func OneCopy(dimensions *ledger.Dimensions, grant *binding.Grant) ledger.Amounts
 	return FromGrant(dimensions, grant.OneCopy())
 }
 
-// Charged returns what a workload with a grant is charged: what was granted, or all that it needs. While clusters do not see its changes, it is charged as
-// much again as one granted copy for each cluster that it leaves.
+// Charged returns what a workload with a grant is charged: what was granted, or all that it needs. While only its placement waits, it needs as many copies as
+// were granted. While it is held, it is charged as much again as one copy for each cluster that it leaves.
 func Charged(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amounts {
 	grant := w.State.Grant
 	granted := FromGrant(dimensions, grant.Amounts)
 	if w.Err == nil && w.State.Hold == nil {
 		return granted.Max(w.Needs.All)
+	}
+	one := OneCopy(dimensions, grant)
+	if w.Err == nil && !w.State.Hold.Hides() {
+		one = one.Max(w.Needs.Copy)
+		if all, err := one.Times(max(1, grant.Copies)); err == nil { // otherwise, so much is never granted
+			granted = granted.Max(all)
+		}
 	}
 	copies := int64(len(w.Leaves()))
 	if w.MovesAgain() {
@@ -85,7 +92,7 @@ func Charged(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amount
 	if len(w.Binding.Spec.Clusters) > 0 {
 		copies += max(1, min(grant.Copies, int64(len(binding.Kept(w.Binding)))))
 	}
-	all, err := OneCopy(dimensions, grant).Times(copies)
+	all, err := one.Times(copies)
 	if err != nil {
 		return granted // more than can be counted was never granted
 	}

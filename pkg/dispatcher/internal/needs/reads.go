@@ -32,19 +32,28 @@ type read[T any] struct {
 	object          *T
 }
 
-// current reports whether the objects are unchanged.
+// current reports whether the objects give the same as when they were read.
 func (r *claimsRead) current(reader dra.ClaimReader) bool {
 	for _, claim := range r.claims {
-		if object, _ := reader.Claim(claim.namespace, claim.name); object != claim.object {
+		if object, _ := reader.Claim(claim.namespace, claim.name); !givesSame(object, claim.object) {
 			return false
 		}
 	}
 	for _, template := range r.templates {
-		if object, _ := reader.ClaimTemplate(template.namespace, template.name); object != template.object {
+		if object, _ := reader.ClaimTemplate(template.namespace, template.name); !givesSame(object, template.object) {
 			return false
 		}
 	}
 	return true
+}
+
+// givesSame reports whether two claims or claim templates, or none, give the same: specs do not change. Users change labels at any time, and may have hundreds
+// of jobs of a thousand tasks that would be counted anew.
+func givesSame[T any, P interface {
+	*T
+	metav1.Object
+}](a, b P) bool {
+	return a == b || a != nil && b != nil && a.GetUID() != "" && a.GetUID() == b.GetUID() && a.GetAnnotations()[MaxDevicesAnnotation] == b.GetAnnotations()[MaxDevicesAnnotation]
 }
 
 // found returns the objects that exist.

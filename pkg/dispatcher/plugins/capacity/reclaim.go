@@ -42,6 +42,8 @@ type reclaim struct {
 	// effort is the effort for each queue, spent the effort for all queues.
 	effort map[string]int
 	spent  int
+	// lateBegun is for how many of the queues that come first some sets were tried.
+	lateBegun int
 }
 
 type promise struct {
@@ -90,11 +92,11 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	}
 	a := &preemptor{reclaim: r, workload: w, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}
 	q := attempt{a.asked, r.books.changes + len(r.promised)}
-	if r.session.Searched[w.Binding.UID] || r.isInadmissible(w.Queue, q) {
+	if r.session.Search.WasInVain(w) || r.isInadmissible(w.Queue, q) {
 		return nil
 	}
-	if r.effort[w.Queue] >= effortOfQueue || r.spent >= effortOfAll {
-		r.session.Unfinished = true
+	if !r.hasTurn(w.Queue) {
+		r.session.Search.GoesOn(w.Queue, r.effort[w.Queue] > 0)
 		return nil
 	}
 	a.findShort()
@@ -104,7 +106,7 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	}
 	chosen := a.choose()
 	if len(chosen) == 0 {
-		r.session.Searched[w.Binding.UID] = true
+		r.session.Search.InVain(w)
 		if len(r.inadmissible[w.Queue]) < maxInadmissible {
 			r.inadmissible[w.Queue] = append(r.inadmissible[w.Queue], q)
 		}
@@ -122,6 +124,15 @@ func (r *reclaim) isInadmissible(queue string, q attempt) bool {
 	return slices.ContainsFunc(r.inadmissible[queue], func(known attempt) bool {
 		return known.changes == q.changes && slices.Equal(known.asked, q.asked)
 	})
+}
+
+// hasTurn reports whether sets may be tried for a queue in this session. Some effort is kept for the queues that come first.
+func (r *reclaim) hasTurn(queue string) bool {
+	left := effortOfAll - r.spent
+	if !r.session.Search.IsLate(queue) {
+		left -= effortOfQueue * (r.session.Search.Late() - r.lateBegun)
+	}
+	return r.effort[queue] < effortOfQueue && left > 0
 }
 
 // promise keeps leaving room for a workload.
@@ -151,6 +162,9 @@ func (a *preemptor) without(set []*framework.Workload) *ledger.Ledger {
 }
 
 func (a *preemptor) spend(effort int) {
+	if a.effort[a.name] == 0 && a.session.Search.IsLate(a.name) {
+		a.lateBegun++
+	}
 	a.effort[a.name] += effort
 	a.spent += effort
 }
