@@ -102,13 +102,14 @@ func TestSessionsAreRareWhileNobodyNeedsOne(t *testing.T) {
 	running := changed(waitingPod(), func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning })
 	for name, test := range map[string]struct {
 		waits bool
-		// happens is what happens after 2.5 seconds.
+		// happens is what happens after 2.5 seconds, and asks says that somebody asks from then on.
 		happens func(p *pace)
+		asks    bool
 		want    []time.Duration
 	}{
 		"nothing happens":    {want: []time.Duration{10 * time.Second, 10 * time.Second}},
 		"something waits":    {waits: true, want: []time.Duration{time.Second, time.Second, time.Second}},
-		"somebody asks":      {happens: func(p *pace) { p.asked = func() bool { return true } }, want: []time.Duration{3 * time.Second, time.Second}},
+		"somebody asks":      {asks: true, want: []time.Duration{3 * time.Second, time.Second}},
 		"a pod changes":      {happens: func(p *pace) { p.tell(running, running) }, want: []time.Duration{3 * time.Second, time.Second, 10 * time.Second}},
 		"a pod ends":         {happens: func(p *pace) { p.tell(running, nil) }, want: []time.Duration{2510 * time.Millisecond, time.Second, 10 * time.Second}},
 		"a pod comes":        {happens: func(p *pace) { p.tell(nil, waitingPod()) }, want: []time.Duration{2510 * time.Millisecond, time.Second, 10 * time.Second}},
@@ -124,6 +125,8 @@ func TestSessionsAreRareWhileNobodyNeedsOne(t *testing.T) {
 					}
 				}
 				p.waits = test.waits
+				settled := time.Now()
+				p.asked = func() bool { return test.asks && time.Since(settled) > 2500*time.Millisecond }
 				if test.happens != nil {
 					time.AfterFunc(2500*time.Millisecond, func() { test.happens(p) })
 				}
