@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package predicates is upstream's plugin predicates, which leaves devices to another plugin if the scheduler's
-// configuration has one that allocates devices. What users write about their volumes makes it neither slow nor keeps others from nodes.
+// configuration has one that allocates devices. What users write about their volumes does not make it slow, and does not keep the pods of others from nodes.
 package predicates
 
 import (
