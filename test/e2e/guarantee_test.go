@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
@@ -46,6 +47,10 @@ var _ = Describe("A guarantee", func() {
 		}
 		f.group(ctx, "raised", other, "one")
 		running("one")
+		// A conflict with the patch would lose the phase, and the job would ask to be let in again.
+		Eventually(func() upstreamv1beta1.PodGroupPhase {
+			return must(vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, "raised", metav1.GetOptions{})).Status.Phase
+		}).WithContext(ctx).Should(Equal(upstreamv1beta1.PodGroupRunning))
 		patch := []byte(`{"spec": {"minResources": {"cpu": "1000"}}}`)
 		must(vc.SchedulingV1beta1().PodGroups(f.namespace).Patch(ctx, "raised", types.MergePatchType, patch, metav1.PatchOptions{}))
 		f.group(ctx, "late", other, "two")
