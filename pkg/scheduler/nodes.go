@@ -88,7 +88,8 @@ func (n *nodes) restore(pod *corev1.Pod) {
 	}
 }
 
-// forgotten returns the pods that run on nodes that are new in the cache, and that these nodes do not have.
+// forgotten returns the pods that run on nodes that are new in the cache, and that these nodes do not have. A pod that is being bound only has the name of a
+// node: as a bound pod, it would be evicted, or bound once more, with another claim for the same devices.
 func (n *nodes) forgotten() (pods []*corev1.Pod) {
 	n.cache.Lock()
 	defer n.cache.Unlock()
@@ -105,7 +106,7 @@ func (n *nodes) forgotten() (pods []*corev1.Pod) {
 	}
 	for _, pod := range all {
 		on := n.known[pod.Spec.NodeName]
-		if on != nil && before[pod.Spec.NodeName] != on && on.Tasks[api.PodKey(pod)] == nil && !podutil.IsPodTerminal(pod) {
+		if on != nil && before[pod.Spec.NodeName] != on && on.Tasks[api.PodKey(pod)] == nil && dra.Bound(pod) && !podutil.IsPodTerminal(pod) {
 			pods = append(pods, pod)
 		}
 	}

@@ -193,20 +193,22 @@ func nodeWithPod(t *testing.T) (n *nodes, create func(), idle func() float64) {
 		eventually(t, "the cache lacks the node", func() bool { return gpusOf(cache, "n1") >= 0 })
 	}
 	create()
-	runs(t, n, "p", "3")
+	createPod(t, n, "p", "3", "n1")
 	idle = func() float64 { return cache.Snapshot().Nodes["n1"].Idle.MilliCPU }
 	eventually(t, "the pod is not on its node", func() bool { return idle() == 1000 })
 	n.show(nil)
 	return n, create, idle
 }
 
-// runs creates a pod that runs on the node.
-func runs(t *testing.T, n *nodes, name, cpu string) {
+// createPod creates a pod that runs on a node, or waits if the node is empty.
+func createPod(t *testing.T, n *nodes, name, cpu, node string) {
 	t.Helper()
-	if _, err := n.cache.Client().CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
-		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}},
-	}, metav1.CreateOptions{}); err != nil {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: corev1.PodSpec{SchedulerName: "volcano", NodeName: node}}
+	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}
+	if pod.Status.Phase = corev1.PodPending; node != "" {
+		pod.Status.Phase = corev1.PodRunning
+	}
+	if _, err := n.cache.Client().CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -227,6 +229,23 @@ func TestANodeThatIsCreatedAgainHasThePodsThatRunThere(t *testing.T) {
 	replace(t, n, create)
 	if n.show(nil); idle() != 1000 {
 		t.Errorf("%v of 4000 are idle beside a pod that has 3000", idle())
+	}
+}
+
+// TestAPodThatWasTriedOnANodeThatIsCreatedAgainWaits: as a bound pod, it would be evicted while it is being bound, and then be bound twice.
+func TestAPodThatWasTriedOnANodeThatIsCreatedAgainWaits(t *testing.T) {
+	n, create, idle := nodeWithPod(t)
+	createPod(t, n, "waits", "100m", "")
+	createPod(t, n, "later", "900m", "n1") // the cache is told of both in this order
+	eventually(t, "the later pod is not on its node", func() bool { return idle() == 100 })
+	if tried, err := n.cache.SharedInformerFactory().Core().V1().Pods().Lister().Pods("default").Get("waits"); err != nil {
+		t.Fatal(err)
+	} else {
+		tried.Spec.NodeName = "n1" // as Volcano does when it tries the node
+	}
+	replace(t, n, create)
+	if n.show(nil); idle() != 100 {
+		t.Errorf("%v of 100 are idle beside a pod that waits", idle())
 	}
 }
 
@@ -253,7 +272,7 @@ func TestAPodThatEndsWhileItsNodeComesBackLeavesItsRoom(t *testing.T) {
 			if err := end(n.cache.Client().CoreV1().Pods("default"), forgotten[0]); err != nil {
 				t.Fatal(err)
 			}
-			runs(t, n, "later", "1") // the cache is told of changes in their order
+			createPod(t, n, "later", "1", "n1") // the cache is told of changes in their order
 			eventually(t, "the later pod is not on its node", func() bool { return idle() == 3000 })
 			if n.restore(forgotten[0]); idle() != 3000 {
 				t.Errorf("%v of 3000 are idle beside a pod that is gone", idle())
