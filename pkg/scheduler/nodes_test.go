@@ -182,10 +182,9 @@ func nodeWithPod(t *testing.T) (n *nodes, create func(), idle func() float64) {
 		t.Fatal(err)
 	}
 	cache.Run(t.Context().Done())
-	eventually(t, "nodes and pods are not watched", func() bool {
-		return watched(cache.Client().(*fake.Clientset), "nodes") && watched(cache.Client().(*fake.Clientset), "pods")
-	})
-	core := cache.Client().CoreV1()
+	kube := cache.Client().(*fake.Clientset)
+	eventually(t, "nodes and pods are not watched", func() bool { return watched(kube, "nodes") && watched(kube, "pods") })
+	core := kube.CoreV1()
 	create = func() {
 		if _, err := core.Nodes().Create(t.Context(), newNode("n1"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
