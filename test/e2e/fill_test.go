@@ -33,7 +33,7 @@ var _ = Describe("A scheduler that is killed while it binds as fast as it can", 
 		for began, duration := time.Now(), soakFor("10s"); round == 0 || time.Since(began) < duration; round++ {
 			name := fmt.Sprint("fill-", round)
 			f.submit(ctx, elastic(name, queue, int32(nodes*perNode), "gpu"))
-			Eventually(devices.current).WithContext(ctx).Should(BeNumerically(">", nodes*(1+round%8)), "allocated devices")
+			Eventually(devices.current, 2*timeout).WithContext(ctx).Should(BeNumerically(">", nodes*(1+round%8)), "allocated devices")
 			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 			Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 			Eventually(devices.current, 2*timeout).WithContext(ctx).Should(Equal(nodes*perNode), "allocated devices")
