@@ -175,7 +175,7 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	}
 	p.cache.opened = nil
 	p.elastic.Forget()
-	p.placements.DeallocateUnusable(p.cache.report.Refused)
+	p.placements.DeallocateUnusable()
 	p.report()
 	p.publish()
 	p.tellAskers()

@@ -32,8 +32,9 @@ func TestAGangThatCannotStartKeepsNoDevices(t *testing.T) {
 			c.giveDevices("g0")
 			c.giveDevices("g1")
 			c.editNode("n1", func(node *corev1.Node) { node.Spec.Unschedulable = true })
-			c.turn()
 			err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+				c.turn()
+				c.clock.Step(time.Second)
 				return !c.hasDevices("g0") && !c.hasDevices("g1"), nil
 			})
 			if err != nil {

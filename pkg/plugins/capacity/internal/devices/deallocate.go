@@ -29,13 +29,6 @@ func (s *Session) Deallocate(state *State) {
 	}
 }
 
-// DeallocateUntried is Deallocate for a pod about which no node was asked, because its job cannot start. Only claims that were made for the pod lose their devices.
-func (s *Session) DeallocateUntried(pod *demand.Pod) {
-	for _, claim := range s.madeFor(pod) {
-		s.deallocate(pod.Object, claim)
-	}
-}
-
 // idleAfter is how long a pod that waits keeps the devices of claims that were made for it. It gets them when it is bound, so it waits with some only after a crash,
 // or because another scheduler allocated them.
 const idleAfter = 5 * time.Second

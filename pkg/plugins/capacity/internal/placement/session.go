@@ -126,9 +126,8 @@ func (s *Session) Score(task *api.TaskInfo, node *api.NodeInfo) float64 {
 	return score
 }
 
-// DeallocateUnusable takes devices away from claims whose pods could not use them in this session. Of a job, one pod that no node suits may be the only one that
-// was tried, and may ask for no devices itself. Refused says which pods were refused before nodes were asked.
-func (s *Session) DeallocateUnusable(refused func(api.TaskID) bool) {
+// DeallocateUnusable takes devices away from claims whose pods could not use them in this session, and from those whose pods wait for some time.
+func (s *Session) DeallocateUnusable() {
 	if s.Devices == nil {
 		return
 	}
@@ -140,9 +139,6 @@ func (s *Session) DeallocateUnusable(refused func(api.TaskID) bool) {
 		if job.TaskStatusIndex[api.Pending][id] != nil && job.NodesFitErrors[id] != nil {
 			s.Devices.Deallocate(placement.devices)
 		}
-	}
-	for _, job := range s.Volcano.Jobs {
-		s.deallocateUntried(job, refused)
 	}
 	if s.Checks.NotReady() == nil {
 		s.Devices.DeallocateIdle(s.waiting, s.Snapshot.WaitsOutside)
@@ -156,22 +152,6 @@ func (s *Session) waiting(yield func(*demand.Pod) bool) {
 			if pod := s.Snapshot.Known(task.Pod); pod != nil && pod.MayGetDevices() && !yield(pod) {
 				return
 			}
-		}
-	}
-}
-
-// deallocateUntried takes devices away from the pods of a job that were not tried, if no node suits one that was.
-func (s *Session) deallocateUntried(job *api.JobInfo, refused func(api.TaskID) bool) {
-	pending, waits := job.TaskStatusIndex[api.Pending], false
-	for id := range job.NodesFitErrors {
-		waits = waits || pending[id] != nil && !refused(id)
-	}
-	if !waits {
-		return
-	}
-	for id, task := range pending {
-		if pod := s.Snapshot.Known(task.Pod); pod != nil && job.NodesFitErrors[id] == nil {
-			s.Devices.DeallocateUntried(pod)
 		}
 	}
 }
