@@ -58,7 +58,7 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 	if upstream, ok := w.Plugin.(*predicates.PredicatesPlugin); ok {
 		prefilterNodeAffinity(upstream)
 		boundVolumeClaims(ssn, upstream)
-		countOwnClaims(ssn, upstream)
+		countLimitedVolumes(ssn, upstream)
 		opened.Store(ssn.UID, upstream)
 		w.volumes = keepVolumes(ssn, upstream)
 	}
