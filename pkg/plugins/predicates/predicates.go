@@ -62,6 +62,7 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 		prefilterNodeAffinity(upstream)
 		w.effort.next()
 		boundVolumeClaims(ssn, upstream, w.effort)
+		boundPodSelectors(upstream, w.effort)
 		countLimitedVolumes(ssn, upstream)
 		opened.Store(ssn.UID, upstream)
 		w.volumes = keepVolumes(ssn, upstream)

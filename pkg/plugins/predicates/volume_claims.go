@@ -64,7 +64,7 @@ func (b boundClaims) PreFilter(ctx context.Context, state fwk.CycleState, pod *c
 			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
 				"PersistentVolumeClaim %s requests <%s> of storage, which no volume has: request less", claim.Name, size.String()))
 		}
-		if selected += selects(claim); selected > maxSelected {
+		if selected += selectorSize(claim.Spec.Selector); selected > maxSelected {
 			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
 				"the PersistentVolumeClaims of the pod select by more than %d labels and values: use fewer", maxSelected))
 		}
@@ -86,16 +86,4 @@ func claimName(pod *corev1.Pod, volume *corev1.Volume) string {
 	default:
 		return ""
 	}
-}
-
-// selects returns the number of labels and values by which a claim selects volumes.
-func selects(claim *corev1.PersistentVolumeClaim) int {
-	if claim.Spec.Selector == nil {
-		return 0
-	}
-	n := len(claim.Spec.Selector.MatchLabels)
-	for i := range claim.Spec.Selector.MatchExpressions {
-		n += 1 + len(claim.Spec.Selector.MatchExpressions[i].Values)
-	}
-	return n
 }
