@@ -27,35 +27,31 @@ func TestVolumesThatClaimsHaveAreNotSearched(t *testing.T) {
 	volumes := cache.Client().CoreV1().PersistentVolumes()
 	eventually(t, "volumes are not watched", func() bool { return watched(cache.Client().(*fake.Clientset), "persistentvolumes") })
 	kept, had := &corev1.ObjectReference{Namespace: "ns", Name: "c"}, &corev1.ObjectReference{Namespace: "ns", Name: "c", UID: "uid"}
-	old := map[string]string{corev1.BetaStorageClassAnnotation: "fast"}
 	for _, v := range []struct {
-		name        string
-		phase       corev1.PersistentVolumePhase
-		claim       *corev1.ObjectReference
-		annotations map[string]string
+		name, annotated string
+		phase           corev1.PersistentVolumePhase
+		claim           *corev1.ObjectReference
 	}{
-		{"available", corev1.VolumeAvailable, nil, nil},
-		{"being made", corev1.VolumePending, had, nil},
-		{"bound", corev1.VolumeBound, had, nil},
-		{"bound, of an old class", corev1.VolumeBound, had, old},
-		{"failed", corev1.VolumeFailed, had, nil},
-		{"kept", corev1.VolumeAvailable, kept, nil},
-		{"of an old class", corev1.VolumeAvailable, nil, old},
-		{"released", corev1.VolumeReleased, had, nil},
+		{"available", "", corev1.VolumeAvailable, nil}, {"being made", "", corev1.VolumePending, had}, {"bound", "", corev1.VolumeBound, had},
+		{"bound, of an old class", "fast", corev1.VolumeBound, had}, {"failed", "", corev1.VolumeFailed, had}, {"kept", "", corev1.VolumeAvailable, kept},
+		{"of an old class", "fast", corev1.VolumeAvailable, nil}, {"released", "", corev1.VolumeReleased, had},
 	} {
-		volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: v.name, ResourceVersion: "1", Annotations: v.annotations}, Spec: corev1.PersistentVolumeSpec{
+		volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: v.name, ResourceVersion: "1"}, Spec: corev1.PersistentVolumeSpec{
 			StorageClassName: "fast", ClaimRef: v.claim}, Status: corev1.PersistentVolumeStatus{Phase: v.phase}}
+		if v.annotated != "" {
+			volume.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: v.annotated}
+		}
 		if _, err := volumes.Create(t.Context(), volume, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "a volume is not known: "+v.name, func() bool { _, err := seen.GetPV(v.name); return err == nil })
 	}
-	searched := func() []string {
-		var names []string
+	searched := func() (names []string) {
 		for _, volume := range seen.ListPVs("fast") {
 			names = append(names, volume.Name)
 		}
-		return slices.Sorted(slices.Values(names))
+		slices.Sort(names)
+		return names
 	}
 	if got, want := searched(), []string{"available", "being made", "kept", "of an old class"}; !slices.Equal(got, want) {
 		t.Errorf("%q are searched, want %q", got, want)
