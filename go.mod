@@ -30,6 +30,7 @@ require (
 	k8s.io/client-go v0.34.12
 	k8s.io/component-base v0.34.12
 	k8s.io/component-helpers v0.34.12
+	k8s.io/csi-translation-lib v0.34.12
 	k8s.io/dynamic-resource-allocation v0.0.0
 	k8s.io/klog/v2 v2.130.1
 	k8s.io/kube-scheduler v0.0.0
@@ -123,7 +124,6 @@ require (
 	k8s.io/apiextensions-apiserver v0.34.12 // indirect
 	k8s.io/cloud-provider v0.0.0 // indirect
 	k8s.io/controller-manager v0.34.12 // indirect
-	k8s.io/csi-translation-lib v0.34.12 // indirect
 	k8s.io/kube-openapi v0.0.0-20250710124328-f3f2b991d03b // indirect
 	k8s.io/kubelet v0.34.12 // indirect
 	k8s.io/metrics v0.34.12 // indirect

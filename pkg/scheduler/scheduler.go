@@ -53,6 +53,9 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 	if !known {
 		return nil, fmt.Errorf("the scheduler's cache is a %T, which cannot show what DRA offers", made)
 	}
+	if err := setTakenApart(cache); err != nil {
+		return nil, err
+	}
 	shown, err := newNodes(cache)
 	if err != nil {
 		return nil, err

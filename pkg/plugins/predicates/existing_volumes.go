@@ -26,6 +26,7 @@ type existingVolumes struct {
 	k8sframework.FilterPlugin
 	volumes corelisters.PersistentVolumeLister
 	classes storagelisters.StorageClassLister
+	effort  *effort
 	list    sync.Once
 	// places has the volumes of each class by a label that their nodes must have.
 	places map[string]map[label][]*corev1.PersistentVolume
@@ -71,6 +72,9 @@ func (e *existingVolumes) wantedBy(claims []*corev1.PersistentVolumeClaim) wante
 }
 
 func (e *existingVolumes) Filter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if data, err := state.Read(costKey); err == nil {
+		e.effort.spend(data.(cost).job, data.(cost).claims)
+	}
 	if data, err := state.Read(wantedKey); err == nil {
 		for class, claims := range data.(wantedVolumes) {
 			if !e.suffice(class, claims, node.Node()) {

@@ -31,8 +31,9 @@ const Name = predicates.PluginName
 // NewBuilder returns the builder to register under Name. Allocators are the names of the plugins that allocate
 // devices.
 func NewBuilder(allocators ...string) framework.PluginBuilder {
+	volumes := &effort{}
 	return func(arguments framework.Arguments) framework.Plugin {
-		return &withoutDevices{Plugin: predicates.New(arguments), arguments: arguments, allocators: allocators}
+		return &withoutDevices{Plugin: predicates.New(arguments), arguments: arguments, allocators: allocators, effort: volumes}
 	}
 }
 
@@ -42,6 +43,8 @@ type withoutDevices struct {
 	framework.Plugin
 	arguments  framework.Arguments
 	allocators []string
+	// effort outlives sessions.
+	effort *effort
 	// volumes is nil if no volumes are bound.
 	volumes *volumes
 }
@@ -57,8 +60,10 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 	w.Plugin.OnSessionOpen(ssn)
 	if upstream, ok := w.Plugin.(*predicates.PredicatesPlugin); ok {
 		prefilterNodeAffinity(upstream)
-		boundVolumeClaims(ssn, upstream)
-		countOwnClaims(ssn, upstream)
+		w.effort.next()
+		boundVolumeClaims(ssn, upstream, w.effort)
+		boundPodSelectors(upstream, w.effort)
+		countLimitedVolumes(ssn, upstream)
 		opened.Store(ssn.UID, upstream)
 		w.volumes = keepVolumes(ssn, upstream)
 	}

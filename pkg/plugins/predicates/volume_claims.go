@@ -32,7 +32,7 @@ type boundClaims struct {
 }
 
 // boundVolumeClaims does nothing if upstream's plugin binds no volumes.
-func boundVolumeClaims(session *framework.Session, upstream *predicates.PredicatesPlugin) {
+func boundVolumeClaims(session *framework.Session, upstream *predicates.PredicatesPlugin, effort *effort) {
 	binding, found := upstream.PrefilterPlugins[volumebinding.Name]
 	if !found {
 		return
@@ -40,13 +40,20 @@ func boundVolumeClaims(session *framework.Session, upstream *predicates.Predicat
 	core := session.InformerFactory().Core().V1()
 	volumes := &existingVolumes{
 		FilterPlugin: upstream.FilterPlugins[volumebinding.Name], volumes: core.PersistentVolumes().Lister(),
-		classes: session.InformerFactory().Storage().V1().StorageClasses().Lister(),
+		classes: session.InformerFactory().Storage().V1().StorageClasses().Lister(), effort: effort,
 	}
 	upstream.PrefilterPlugins[volumebinding.Name] = boundClaims{binding, core.PersistentVolumeClaims().Lister(), volumes}
 	upstream.FilterPlugins[volumebinding.Name] = volumes
 }
 
 func (b boundClaims) PreFilter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*k8sframework.PreFilterResult, *fwk.Status) {
+	if cost := costOf(pod); cost.claims > ordinaryClaims {
+		if !b.volumes.effort.may(pod.Namespace, cost.job) {
+			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
+				"the pod has %d PersistentVolumeClaims, and waits for its turn: those with up to %d do not wait", cost.claims, ordinaryClaims))
+		}
+		state.Write(costKey, cost)
+	}
 	selected, unbound := 0, []*corev1.PersistentVolumeClaim(nil)
 	for i := range pod.Spec.Volumes {
 		claim, err := b.claims.PersistentVolumeClaims(pod.Namespace).Get(claimName(pod, &pod.Spec.Volumes[i]))
@@ -57,7 +64,7 @@ func (b boundClaims) PreFilter(ctx context.Context, state fwk.CycleState, pod *c
 			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
 				"PersistentVolumeClaim %s requests <%s> of storage, which no volume has: request less", claim.Name, size.String()))
 		}
-		if selected += selects(claim); selected > maxSelected {
+		if selected += selectorSize(claim.Spec.Selector); selected > maxSelected {
 			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
 				"the PersistentVolumeClaims of the pod select by more than %d labels and values: use fewer", maxSelected))
 		}
@@ -79,16 +86,4 @@ func claimName(pod *corev1.Pod, volume *corev1.Volume) string {
 	default:
 		return ""
 	}
-}
-
-// selects returns the number of labels and values by which a claim selects volumes.
-func selects(claim *corev1.PersistentVolumeClaim) int {
-	if claim.Spec.Selector == nil {
-		return 0
-	}
-	n := len(claim.Spec.Selector.MatchLabels)
-	for i := range claim.Spec.Selector.MatchExpressions {
-		n += 1 + len(claim.Spec.Selector.MatchExpressions[i].Values)
-	}
-	return n
 }
