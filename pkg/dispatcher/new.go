@@ -62,9 +62,10 @@ func (d *Dispatcher) Webhooks() map[string]http.Handler {
 		SchedulerNames: d.config.SchedulerNames, Object: d.cache.Object, Binding: d.cache.Binding, Exceeds: d.cache.OfWorkloads.Exceeds, Spares: d.cache.OfWorkloads.Spares,
 		ClaimsLag: d.cache.OfWorkloads.ClaimsLag, Patch: d.hold, Now: time.Now,
 	}
+	claims := &admission.Claims{GrowsWith: d.cache.GrowsWith, ClusterWithOther: d.cache.ClusterWithOther}
 	return map[string]http.Handler{
-		admission.BindingsPath:  &ctrladmission.Webhook{Handler: bindings},
-		admission.WorkloadsPath: &ctrladmission.Webhook{Handler: workloads},
-		admission.ClaimsPath:    &ctrladmission.Webhook{Handler: &admission.Claims{GrowsWith: d.cache.GrowsWith, ClusterWithOther: d.cache.ClusterWithOther}},
+		admission.BindingsPath:  admission.Bounded(&ctrladmission.Webhook{Handler: bindings}),
+		admission.WorkloadsPath: admission.Bounded(&ctrladmission.Webhook{Handler: workloads}),
+		admission.ClaimsPath:    admission.Bounded(&ctrladmission.Webhook{Handler: claims}),
 	}
 }

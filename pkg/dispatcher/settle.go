@@ -17,6 +17,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
@@ -44,6 +45,8 @@ type remainder struct {
 	pods map[string]int64
 	// living says that clusters with an entry may keep any pods except those that are being deleted.
 	living bool
+	// looks says that no report shows that a cluster has the generation. Only a look at the member does.
+	looks bool
 }
 
 // settled reports whether the member clusters have no more of a workload than a remainder. A cluster that cannot be reached
@@ -62,9 +65,9 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 		return false
 	}
 	latest := since.Add(workload.EndsWithin + time.Duration(w.State.Grant.Grace)*time.Second)
-	why := ""
+	why, known := "", true
 	for _, cluster := range may.clusters {
-		if why = c.remains(w, cluster, may, since, latest); why != "" {
+		if why, known = c.remains(w, cluster, may, since, latest); why != "" {
 			break
 		}
 	}
@@ -74,7 +77,7 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 	if told := since.Add(tellAfter); told.After(c.Now) {
 		c.due(told)
 	} else {
-		c.tellRemains(w, why, c.Now.After(latest))
+		c.tellRemains(w, why, known && c.Now.After(latest))
 	}
 	return false
 }
@@ -100,8 +103,8 @@ func (c *cycle) tellRemains(w *framework.Workload, why string, late bool) {
 	}
 }
 
-// remains says what a cluster has, or may have, of a workload beyond a remainder. It returns "" if there is nothing.
-func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, since, latest time.Time) string {
+// remains says what a cluster has, or may have, of a workload beyond a remainder. It returns "" if there is nothing. Known is false if nobody will know.
+func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, since, latest time.Time) (why string, known bool) {
 	allowed, stays := may.pods[cluster]
 	generation := ""
 	if stays {
@@ -117,16 +120,18 @@ func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, si
 	every := !may.living || !stays // every pod counts, not only those that are being deleted
 	switch {
 	case left.Err == nil && every && left.Generation != "" && left.Generation != generation:
-		return fmt.Sprintf("cluster %s has not done yet what it was told", cluster)
+		return fmt.Sprintf("cluster %s has not done yet what it was told", cluster), true
 	case left.Err == nil && every && left.Pods > allowed:
-		return fmt.Sprintf("cluster %s has %d of its pods, and is to have %d", cluster, left.Pods, allowed)
+		return fmt.Sprintf("cluster %s has %d of its pods, and is to have %d", cluster, left.Pods, allowed), true
 	case left.Err == nil && left.Ending > 0: // the workload had them before, even if they are few enough
-		return fmt.Sprintf("cluster %s has %d of its pods that end", cluster, left.Ending)
+		return fmt.Sprintf("cluster %s has %d of its pods that end", cluster, left.Ending), true
+	case left.Err != nil && may.looks && stays:
+		return fmt.Sprintf("cluster %s does not report which version of the object it has, and the dispatcher cannot look there: %s", cluster, left.Err), false
 	case left.Err != nil && latest.After(c.Now):
 		c.due(latest)
-		return fmt.Sprintf("its pods in cluster %s may run until %s, and the dispatcher cannot look there: %s", cluster, latest.UTC().Format(time.RFC3339), left.Err)
+		return fmt.Sprintf("its pods in cluster %s may run until %s, and the dispatcher cannot look there: %s", cluster, latest.UTC().Format(time.RFC3339), left.Err), true
 	}
-	return ""
+	return "", true
 }
 
 // hasEnded reports whether no pods of a workload are ending, which new pods would run beside. Clusters that cannot be reached do
@@ -154,6 +159,9 @@ func (c *cycle) hasShrunk(w *framework.Workload) bool {
 	if missing != "" && c.forgetsLeft(w) { // it may be missing for ever
 		return false
 	}
+	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	smaller := len(needs.OneCopy(c.Dimensions, w.State.Grant).Beyond(w.Needs.Copy, nil)) > 0
+	may.looks = smaller && workload.OldVersionLasts(kind) // its agent may lag
 	return c.hasDone(w, may, missing)
 }
 

@@ -37,6 +37,12 @@ func gone(w *framework.Workload) {
 	w.State.Grant.Grace = 30
 }
 
+// cronShrunk makes a workload a CronJob between two of its Jobs that was granted four cores and now needs one.
+func cronShrunk(w *framework.Workload) {
+	shrunk(`{}`)(w)
+	w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind, w.Template.Kind = "batch/v1", "CronJob", "CronJob"
+}
+
 const done = `{"resourceTemplateGeneration":2,"generation":2,"observedGeneration":2}`
 
 // TestAGrantEndsOrShrinksWhenMembersHaveDoneIt checks the decisions a number of seconds after the clusters got their instructions.
@@ -51,6 +57,12 @@ func TestAGrantEndsOrShrinksWhenMembersHaveDoneIt(t *testing.T) {
 	}{
 		{"it shrinks, and nobody may look", shrunk(done), blind, map[int]string{2: "", 4: "", 10: "runs StillCharged", 44: "runs StillCharged", 45: "runs Shrunk *"}},
 		{"it shrinks, and pods of it are left", shrunk(done), framework.Left{Generation: "2", Pods: 1}, map[int]string{4: "", 10: "runs StillCharged", 46: "runs StillRuns"}},
+		{"its status does not say what it was made from, and nobody may look", cronShrunk, blind, map[int]string{4: "", 10: "runs StillCharged", 45: "runs StillCharged", 3600: "runs StillCharged"}},
+		{"its status does not say what it was made from", cronShrunk, framework.Left{Generation: "2"}, map[int]string{2: "", 3: "runs Shrunk *"}},
+		{"it goes to fewer clusters than were granted, and nobody may look", func(w *framework.Workload) {
+			cronShrunk(w)
+			w.State.Grant.Copies, w.State.Grant.Copy = 4, []binding.Amount{{Dimension: cpu, Amount: ledger.Units(1)}}
+		}, blind, map[int]string{44: "runs StillCharged", 45: "runs Shrunk *"}},
 		{"it has shrunk", shrunk(done), framework.Left{Generation: "2"}, map[int]string{2: "", 3: "runs Shrunk *"}},
 		{"as few pods as it is to have are left, and are those that it had before", func(w *framework.Workload) {
 			shrunk(done)(w)

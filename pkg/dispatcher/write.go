@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// writers is the number of concurrent patches.
-	writers = 16
+	// writers is the number of concurrent patches, and maxWrites that of one namespace, so that no namespace has all of them.
+	writers, maxWrites = 16, 8
 	// askAgain is the interval between attempts for a patch without an answer.
 	askAgain = 200 * time.Millisecond
 	// MaxDecisionAge is how old a snapshot may be when something that was decided on it is sent, and how old a renewal of the lease
@@ -52,13 +52,15 @@ func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []dec
 	var all errgroup.Group
 	for _, own := range byNamespace(decisions) {
 		all.Go(func() error {
+			slots := make(chan struct{}, maxWrites)
 			for _, one := range own {
 				if one.readsClaims() {
 					_ = knowsClaims(ctx, until, one.Workload, claims) // writeOne asks again
 				}
+				slots <- struct{}{}
 				turns <- struct{}{}
 				all.Go(func() error {
-					defer func() { <-turns }()
+					defer func() { <-turns; <-slots }()
 					one.err = d.writeOne(ctx, until, one, claims)
 					d.metrics.Patched(one.Patch(), one.err)
 					return nil

@@ -64,6 +64,12 @@ func (t *Template) Done(kind schema.GroupVersionKind, rawStatus []byte, replicas
 	return false
 }
 
+// OldVersionLasts reports whether pods of an old version of a kind stay after the cluster has got a later one, although no status from the cluster tells which one
+// it has. A CronJob does not change the Jobs that it has started.
+func OldVersionLasts(kind schema.GroupVersionKind) bool {
+	return kind.GroupKind() == CronJob.GroupKind()
+}
+
 func (t *Template) rolledOut(r *report, replicas int64) bool {
 	return r.ResourceTemplateGeneration == t.Generation && r.wanted() <= replicas && r.UpdatedReplicas == r.Replicas
 }

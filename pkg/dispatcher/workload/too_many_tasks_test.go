@@ -52,3 +52,45 @@ func TestAJobOfManyTasksTakesLittleMemory(t *testing.T) {
 		t.Errorf("an object of another kind is refused: %v", err)
 	}
 }
+
+// TestAJobOfManyContainersTakesLittleMemory: some tens of requests with a megabyte and a half of containers without anything used up the memory of all replicas.
+func TestAJobOfManyContainersTakesLittleMemory(t *testing.T) {
+	scheme := apiruntime.NewScheme()
+	if err := AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	decoder := Tolerant(serializer.NewCodecFactory(scheme).UniversalDeserializer())
+	many := func(one string) string { return "[" + one + strings.Repeat(","+one, 600_000/len(one)) + "]" }
+	inTask := func(fields string) string { return `"tasks":[{"template":{"spec":{` + fields + `}}}]` }
+	for name, spec := range map[string]string{
+		"containers":           inTask(`"containers":` + many(`{"name":""}`)),
+		"init containers":      inTask(`"initContainers":` + many(`{"name":""}`)),
+		"ephemeral containers": inTask(`"ephemeralContainers":` + many(`{"name":""}`)),
+		"volumes":              inTask(`"volumes":` + many(`{"name":""}`)),
+		"tolerations":          inTask(`"tolerations":` + many(`{}`)),
+		"policies of a task":   `"tasks":[{"policies":` + many(`{}`) + `}]`,
+		"nodes":                inTask(`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":` + many(`{}`) + `}}}`),
+		"policies":             `"policies":` + many(`{}`),
+	} {
+		text := `{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"a"},"spec":{"queue":"q",` + spec + `}}`
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		object, _, err := decoder.Decode([]byte(text), nil, nil)
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 10*uint64(len(text)) {
+			t.Errorf("%s: %d bytes of JSON used %d bytes of memory", name, len(text), used)
+		}
+		if job := object.(*batchv1alpha1.Job); Unreadable(job) == nil || job.Spec.Queue != "q" || TooManyTasks([]byte(text)) == nil {
+			t.Errorf("%s: it is read, or the webhook does not refuse it", name)
+		}
+	}
+}
+
+func TestObjectsAreCountedOutsideOfTexts(t *testing.T) {
+	if n := objectsIn([]byte(`{"a{":"{\\\"{","b":[{},{"c\\\\":{}}]}`)); n != 4 {
+		t.Errorf("counted %d objects, want 4", n)
+	}
+}

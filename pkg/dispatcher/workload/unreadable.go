@@ -5,7 +5,6 @@ package workload
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,49 +24,6 @@ func Unreadable(object metav1.Object) error {
 		return errors.New("it cannot be read: " + why)
 	}
 	return nil
-}
-
-// maxTasks is how many tasks a Volcano Job may have. A task that takes three bytes in a request takes more than a kilobyte in memory: a single job could use
-// up that of all replicas.
-const maxTasks = 1000
-
-// tasks counts the tasks of a Volcano Job without keeping them.
-type tasks struct {
-	Spec struct {
-		Tasks []struct{} `json:"tasks"`
-	} `json:"spec"`
-}
-
-// TooManyTasks returns an error if a Volcano Job or one of a list has too many tasks to be decoded.
-func TooManyTasks(data []byte) error {
-	_, err := tooManyTasks(data, nil)
-	return err
-}
-
-// tooManyTasks is TooManyTasks with the kind of what it refuses. Defaults is the kind of data that names none, or nil.
-func tooManyTasks(data []byte, defaults *schema.GroupVersionKind) (*schema.GroupVersionKind, error) {
-	if len(data) <= maxTasks*len("{},") {
-		return nil, nil
-	}
-	var read struct {
-		metav1.TypeMeta `json:",inline"`
-		tasks           `json:",inline"`
-		Items           []tasks `json:"items"`
-	}
-	_ = json.Unmarshal(data, &read) // the decoder says what is wrong
-	kind := read.GroupVersionKind()
-	if kind.Kind == "" && defaults != nil {
-		kind = *defaults
-	}
-	if single := kind.GroupVersion().WithKind(strings.TrimSuffix(kind.Kind, "List")); single != VolcanoJob {
-		return nil, nil
-	}
-	for _, job := range append(read.Items, read.tasks) {
-		if n := len(job.Spec.Tasks); n > maxTasks {
-			return &kind, fmt.Errorf("spec.tasks has %d tasks: a job has at most %d", n, maxTasks)
-		}
-	}
-	return nil, nil
 }
 
 // Tolerant returns a decoder that accepts Volcano Jobs and PodGroups with values that fit only the schema and not the Go types, such as

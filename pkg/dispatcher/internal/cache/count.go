@@ -11,8 +11,9 @@ import (
 )
 
 // mostCounted bounds the effort for workloads of a namespace that wait for room and are to be counted anew. The next snapshot goes on with the others. Users may
-// have hundreds of jobs of a thousand tasks, and replace a claim template that all of them name at any time.
-const mostCounted = 20_000
+// have hundreds of jobs of a thousand tasks, and replace a claim template that all of them name at any time. Some have many namespaces: all together share
+// mostInAll, and each counts one workload at least.
+const mostCounted, mostInAll = 20_000, 100_000
 
 // countAll counts the needs of all workloads that may have changed. What runs comes first, without a limit, because it is charged.
 func (c *Cache) countAll() {
@@ -32,8 +33,12 @@ func (c *Cache) countAll() {
 	slices.SortStableFunc(wait, func(a, b *known) int { return cmp.Compare(a.lags-1, b.lags-1) }) // those that lag for longest come first, and zero last
 	spent := map[string]int{}
 	for _, k := range wait {
+		spent[k.rb.Namespace] = 0
+	}
+	most := max(1, min(mostCounted, mostInAll/max(1, len(spent))))
+	for _, k := range wait {
 		w, namespace := k.workload, k.rb.Namespace
-		if w.Lags = spent[namespace] >= mostCounted; w.Lags {
+		if w.Lags = spent[namespace] >= most; w.Lags {
 			k.lags = cmp.Or(k.lags, c.round)
 			continue
 		}

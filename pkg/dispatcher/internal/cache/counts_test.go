@@ -117,6 +117,31 @@ func TestAClaimThatManyLargeWorkloadsNameKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
+// TestUsersOfManyNamespacesKeepNobodyWaiting: what is counted in a cycle does not grow with the number of namespaces, and each gets its turn.
+func TestUsersOfManyNamespacesKeepNobodyWaiting(t *testing.T) {
+	c := newFake(t)
+	add(t, c, "DeviceClass", &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "h100"}})
+	const namespaces = 20
+	for n := range namespaces {
+		namespace := fmt.Sprint("busy", n)
+		c.replace(t, namespace)
+		for range 7 {
+			c.waits(t, namespace, 1000)
+		}
+	}
+	c.counts(t)
+	effort, in := 0, map[string]bool{}
+	for _, k := range c.order {
+		if k.counted != nil {
+			effort += k.workload.Template.Effort()
+			in[k.rb.Namespace] = true
+		}
+	}
+	if effort > 2*mostInAll || len(in) != namespaces {
+		t.Errorf("workloads of %d namespaces are counted with an effort of %d, want at most %d", len(in), effort, 2*mostInAll)
+	}
+}
+
 // showsJob creates a Job, and returns when the cache shows it.
 func (c *Cache) showsJob(t *testing.T, job *batchv1.Job) {
 	t.Helper()

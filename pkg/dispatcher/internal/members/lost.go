@@ -177,19 +177,22 @@ func (r *Remains) find(ctx context.Context, before map[types.UID]lost, cluster *
 // findKind finds the lost objects of a kind. Karmada labels the objects that it creates. An object with a controller was made in the member.
 func (r *Remains) findKind(ctx context.Context, c Client, cluster string, kind schema.GroupVersionKind, found map[types.UID]lost) error {
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
-	made, err := c.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: byKarmada})
+	var made []metav1.PartialObjectMetadata
+	err := eachOf(ctx, c.Resource(resource), metav1.ListOptions{LabelSelector: byKarmada}, func(object *metav1.PartialObjectMetadata) {
+		if object.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] != "" && metav1.GetControllerOf(object) == nil {
+			object.ManagedFields = nil
+			made = append(made, *object)
+		}
+	})
 	if apierrors.IsNotFound(err) {
 		return nil // the member does not serve the kind
 	}
 	if err != nil {
 		return err
 	}
-	for i := range made.Items {
-		object := &made.Items[i]
+	for i := range made {
+		object := &made[i]
 		id := object.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
-		if id == "" || metav1.GetControllerOf(object) != nil {
-			continue
-		}
 		switch sends, err := r.Sends(ctx, id, cluster); {
 		case err != nil:
 			return err

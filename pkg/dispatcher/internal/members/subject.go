@@ -79,12 +79,16 @@ func (s *subject) in(ctx context.Context, member Client) (framework.Left, error)
 
 // pods returns the pods of the object that have not ended.
 func (s *subject) pods(ctx context.Context, member Client, gvk schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
-	options := metav1.ListOptions{FieldSelector: livePhases}
-	all, err := member.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.namespace).List(ctx, options)
+	var own []metav1.PartialObjectMetadata
+	all := member.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.namespace)
+	err := eachOf(ctx, all, metav1.ListOptions{FieldSelector: livePhases}, func(pod *metav1.PartialObjectMetadata) {
+		if s.owns(gvk, pod) {
+			own = append(own, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences}})
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	own := slices.DeleteFunc(all.Items, func(pod metav1.PartialObjectMetadata) bool { return !s.owns(gvk, &pod) })
 	if gvk != workload.CronJob {
 		return own, nil
 	}
