@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/devicequota/devicequota/test/cluster"
 )
@@ -37,7 +38,7 @@ var _ = Describe("A scheduler that is killed while it binds as fast as it can", 
 			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 			Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 			Eventually(devices.current, 2*timeout).WithContext(ctx).Should(Equal(nodes*perNode), "allocated devices")
-			f.expectRunning(ctx, name, nodes*perNode)
+			Eventually(func() int { return f.phase(ctx, name, corev1.PodRunning) }, 2*timeout).WithContext(ctx).Should(Equal(nodes*perNode), "running pods")
 			Expect(holders.violations()).To(BeEmpty())
 			f.deleteJob(ctx, name)
 			Eventually(devices.current).WithContext(ctx).Should(BeZero())
