@@ -83,7 +83,7 @@ soak: build ## Run random jobs behind a proxy that disturbs the scheduler, fills
 
 test-ui: build ## Test the web page in a browser, which is installed with apt-get if it is not there
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y --no-install-recommends chromium; }
-	go test -C test/ui -count 1 -timeout 10m ./...
+	go test -C test/ui -count 1 -timeout 20m ./...
 
 test-image: ## Build the images twice, compare them, and run the commands of docs/release.md; needs git
 	PLATFORMS='$(TEST_PLATFORMS)' PLUGIN_PLATFORMS='$(TEST_PLATFORMS)' go test -C hack/release -tags image -count=1 -timeout 30m -run TestReleasePage .
@@ -105,7 +105,7 @@ test-monitoring: build ## Test the alerts and the dashboard with promtool, and w
 
 test-chart: build build-helm ## Run docs/install.md and the installation of docs/multicluster.md; jq is installed with apt-get if it is not there
 	command -v jq >/dev/null || { apt-get update -qq && apt-get install -y --no-install-recommends jq; }
-	go test -tags chart -parallel 3 -timeout 15m ./test/chart
+	go test -tags chart -parallel 3 -timeout 30m ./test/chart
 
 bench: ## Compare the plugin's speed with upstream's and write docs/performance.md, in minutes
 	go build -C hack/benchreport -o ../../bin/ . golang.org/x/perf/cmd/benchstat
