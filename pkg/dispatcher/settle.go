@@ -12,7 +12,6 @@ import (
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
@@ -159,7 +158,7 @@ func (c *cycle) hasShrunk(w *framework.Workload) bool {
 	if missing != "" && c.forgetsLeft(w) { // it may be missing for ever
 		return false
 	}
-	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	kind := binding.KindOf(w.Binding)
 	smaller := len(needs.OneCopy(c.Dimensions, w.State.Grant).Beyond(w.Needs.Copy, nil)) > 0
 	may.looks = smaller && workload.OldVersionLasts(kind) // its agent may lag
 	return c.hasDone(w, may, missing)
@@ -205,7 +204,7 @@ func (c *cycle) forgetsLeft(w *framework.Workload) bool {
 
 // givesUp reports whether a cluster may have more replicas than it is meant to have. The pods of a surge are not meant to stay.
 func givesUp(w *framework.Workload, cluster string) bool {
-	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	kind := binding.KindOf(w.Binding)
 	wanted := replicasIn(w, cluster)
 	return slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool {
 		status, more := binding.StatusIn(work), int64(0)
@@ -250,7 +249,7 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	if cluster := untoldBy(w); cluster != "" {
 		return may, fmt.Sprintf("cluster %s has been told nothing that is known here", cluster)
 	}
-	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	kind := binding.KindOf(w.Binding)
 	for _, work := range w.Works {
 		cluster := binding.ClusterOf(work)
 		told := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
@@ -289,7 +288,7 @@ func untoldBy(w *framework.Workload) string {
 
 // unreplaced names a member cluster that may still make pods of a former template although it has only the remainder.
 func unreplaced(w *framework.Workload, has remainder) string {
-	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	kind := binding.KindOf(w.Binding)
 	for _, work := range w.Works {
 		if cluster := binding.ClusterOf(work); !w.Template.Replaced(kind, binding.StatusIn(work), has.pods[cluster]) {
 			return fmt.Sprintf("cluster %s has not replaced all of its pods by smaller ones", cluster)

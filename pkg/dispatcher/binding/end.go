@@ -8,7 +8,6 @@ import (
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
@@ -37,7 +36,7 @@ func isKept(work *workv1alpha1.Work) bool { return work.DeletionTimestamp == nil
 // end says how the workload has ended in all of its clusters, and reports whether it has. A cluster that it is leaving, or that
 // has not reported, may still run it. A status that cannot be read does not count as an end.
 func end(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) (string, bool) {
-	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
+	kind := KindOf(rb)
 	ends := map[string]string{}
 	for i := range rb.Status.AggregatedStatus {
 		item := &rb.Status.AggregatedStatus[i]

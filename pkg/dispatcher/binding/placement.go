@@ -116,10 +116,15 @@ func PlacementForgotten(rb *workv1alpha2.ResourceBinding) bool {
 	return noted && text == ""
 }
 
+// KindOf returns the kind of the workload of a binding.
+func KindOf(rb *workv1alpha2.ResourceBinding) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
+}
+
 // Divides reports whether each cluster gets a part of the replicas. Karmada does not divide Volcano Jobs and objects with several
 // components, even if the placement says so.
 func Divides(rb *workv1alpha2.ResourceBinding) bool {
-	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
+	kind := KindOf(rb)
 	return rb.Spec.Placement != nil && rb.Spec.Placement.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided &&
 		rb.Spec.Replicas > 0 && len(rb.Spec.Components) <= 1 && kind.GroupKind() != workload.VolcanoJob.GroupKind()
 }
