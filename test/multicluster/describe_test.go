@@ -131,9 +131,9 @@ func (f *fixture) describeLogs(text *strings.Builder) {
 	}
 }
 
-// describeFailure adds a description of the workloads to the report of a failed spec.
+// describeFailure keeps a description of the workloads of a failed spec.
 func (f *fixture) describeFailure(ctx context.Context) {
 	if CurrentSpecReport().Failed() {
-		AddReportEntry("the case in namespace "+f.namespace, f.describe(ctx), ReportEntryVisibilityFailureOrVerbose)
+		keepFailure(f.describe(ctx) + CurrentSpecReport().FailureMessage())
 	}
 }

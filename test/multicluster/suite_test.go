@@ -6,7 +6,9 @@ package multicluster
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,8 +58,20 @@ func TestMulticluster(t *testing.T) {
 	SetDefaultEventuallyTimeout(timeout)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "devicequota with Karmada")
+	if !RunSpecs(t, "devicequota with Karmada") {
+		fmt.Println(strings.Join(reasons, "\n")) // last, because a part of the output may be all that is seen of a run
+	}
 }
+
+// reasons say in short why specs failed.
+var reasons []string
+
+var _ = ReportAfterEach(func(spec SpecReport) {
+	if spec.Failed() {
+		why := spec.FailureMessage()
+		reasons = append(reasons, fmt.Sprintf("%s: %s", spec.LeafNodeText, why[max(0, len(why)-600):]))
+	}
+})
 
 var _ = BeforeSuite(func(context.Context) {
 	both := filepath.Join("testdata", "both")
