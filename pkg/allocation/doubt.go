@@ -10,9 +10,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 
+	"github.com/devicequota/devicequota/pkg/conflict"
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
@@ -59,7 +59,7 @@ func uncertainRead(err error, again bool) error {
 func resolve(ctx context.Context, what string, write func(again bool) error) error {
 	again, failures := false, 0
 	for delay := doubtDelay; ; delay = min(2*delay, doubtMaxDelay) {
-		err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return write(again) })
+		err := conflict.Retry(func() error { return write(again) })
 		var open doubtful
 		if !errors.As(err, &open) && (!again || !apierrors.IsTooManyRequests(err)) { // 429 says nothing about an earlier write
 			return err

@@ -5,6 +5,7 @@ package allocation
 import (
 	"context"
 	"errors"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-var errConnection = errors.New("the connection is lost")
+var (
+	errConnection = errors.New("the connection is lost")
+	errTooLong    = &url.Error{Op: "Put", URL: "/", Err: context.DeadlineExceeded}
+)
 
 // TestAnAllocationWithoutAnAnswerKeepsItsDevices covers an allocation that the API server has, or does not have, although the scheduler gets an
 // error. Without a second look, its devices would go to another claim before the watch reports them.
@@ -28,12 +32,13 @@ func TestAnAllocationWithoutAnAnswerKeepsItsDevices(t *testing.T) {
 		readsFailed int
 		always      bool
 	}{
-		"carried out, and the connection is lost":       {err: errConnection, carriedOut: true},
-		"carried out, and the API server does not wait": {err: timeout, carriedOut: true},
-		"carried out, and reads fail, too":              {err: errConnection, carriedOut: true, readsFailed: 3},
-		"carried out, and no write is answered":         {err: errConnection, carriedOut: true, always: true},
-		"not carried out":                               {err: errConnection},
-		"not carried out, and it is an internal error":  {err: apierrors.NewInternalError(errConnection)},
+		"carried out, and the connection is lost":        {err: errConnection, carriedOut: true},
+		"carried out, and the API server does not wait":  {err: timeout, carriedOut: true},
+		"carried out, and reads fail, too":               {err: errConnection, carriedOut: true, readsFailed: 3},
+		"carried out, and no write is answered":          {err: errConnection, carriedOut: true, always: true},
+		"not carried out":                                {err: errConnection},
+		"not carried out, and the request took too long": {err: errTooLong},
+		"not carried out, and it is an internal error":   {err: apierrors.NewInternalError(errConnection)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, claim("c"))
@@ -102,6 +107,7 @@ func TestResolve(t *testing.T) {
 		"a claim that etcd never stores is not tried again":         {err: &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: request is too large"}}, again: 1, called: 1, fails: true},
 		"a lost answer is asked for until there is one":             {err: errConnection, again: 100, called: 101},
 		"a timeout is no answer":                                    {err: apierrors.NewTimeoutError("", 0), again: 100, called: 101},
+		"a request that takes too long has no answer":               {err: errTooLong, again: 100, called: 101},
 		"a server that fails once more after each read is believed": {err: internal, again: 100, called: doubtFailures, fails: true},
 		"a server that fails for a moment is asked again":           {err: internal, again: 3, called: 4},
 	} {

@@ -16,11 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
 	"github.com/devicequota/devicequota/pkg/chargerecord"
+	"github.com/devicequota/devicequota/pkg/conflict"
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
@@ -186,7 +186,7 @@ func (w *Writer) deleteExtended(ctx context.Context, pod *corev1.Pod, claim *res
 
 // remove deletes an extended claim unless another pod uses it.
 func (w *Writer) remove(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err := conflict.Retry(func() error {
 		now, err := w.get(ctx, claim)
 		if err != nil || now.UID != claim.UID {
 			return err

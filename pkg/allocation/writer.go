@@ -13,13 +13,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 
 	"github.com/devicequota/devicequota/pkg/chargerecord"
+	"github.com/devicequota/devicequota/pkg/conflict"
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
@@ -204,7 +204,7 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			w.Deallocate(ctx, pod, reserved)
 			continue
 		}
-		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := conflict.Retry(func() error {
 			claim, err := w.get(ctx, reserved)
 			if err != nil || claim.UID != reserved.UID || !resourceclaim.IsReservedForPod(pod, claim) {
 				return err
@@ -239,7 +239,7 @@ func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *res
 		w.deleteExtended(ctx, pod, allocated)
 		return
 	}
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err := conflict.Retry(func() error {
 		claim, err := w.get(ctx, allocated)
 		if err != nil || claim.UID != allocated.UID || claim.Status.Allocation == nil {
 			return err

@@ -15,8 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/conflict"
 )
 
 // The Secret and the webhook configuration are compared at these intervals.
@@ -61,7 +62,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 // Sync reads the Secret, renews a certificate that is close to its end, and publishes the authorities.
 func (k *Keeper) Sync(ctx context.Context) error {
 	var s state
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
+	err := conflict.Retry(func() (err error) {
 		s, err = k.share(ctx)
 		return err
 	})
@@ -72,7 +73,7 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error { return k.publish(ctx, bundle) })
+	err = conflict.Retry(func() error { return k.publish(ctx, bundle) })
 	// The certificates of other replicas are served even if the publication fails.
 	k.state.Store(&s)
 	if err != nil {

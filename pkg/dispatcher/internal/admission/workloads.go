@@ -15,10 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/devicequota/devicequota/pkg/conflict"
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
@@ -65,7 +65,7 @@ func (w *Workloads) Handle(ctx context.Context, req ctrladmission.Request) ctrla
 	}
 	c.dryRun = ptr.Deref(req.DryRun, false)
 	var response ctrladmission.Response
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err = conflict.Retry(func() error {
 		response, err = w.review(ctx, c)
 		return err
 	})

@@ -33,7 +33,9 @@ type controlPlane struct {
 	object  runtime.Object
 	// conflicts is the number of patches that fail because the binding has changed.
 	conflicts int
-	readErr   error
+	// patchErr is the error of patches.
+	patchErr error
+	readErr  error
 
 	reads, patches int
 }
@@ -64,6 +66,9 @@ func (p *controlPlane) Patch(_ context.Context, rb *workv1alpha2.ResourceBinding
 	if p.conflicts > 0 {
 		p.conflicts--
 		return apierrors.NewConflict(bindingsResource, rb.Name, errors.New("the object has been modified"))
+	}
+	if p.patchErr != nil {
+		return p.patchErr
 	}
 	before, err := json.Marshal(p.binding)
 	if err != nil {
@@ -180,6 +185,10 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 			denied: "Deployment team/web may grow beyond what it was granted, so its ResourceBinding must be held first", code: 409},
 		{name: "a binding that cannot be read refuses the update", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs, readErr: errors.New("connection refused")},
 			reads: 1, denied: "cannot read its ResourceBinding: connection refused. Try again", code: 500},
+		{name: "so does one that is read too slowly", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs, readErr: context.DeadlineExceeded},
+			reads: 1, denied: "cannot read its ResourceBinding: context deadline exceeded. Try again", code: 500},
+		{name: "and one that is not held in time", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs, patchErr: context.DeadlineExceeded},
+			reads: 1, patches: 1, denied: "so its ResourceBinding must be held first: context deadline exceeded. Try again", code: 500},
 		{name: "a Job is not held for a Volcano Job of its name", before: batchJob(2), after: batchJob(4), with: controlPlane{binding: newBinding(ofJob, granting)}, reads: 1},
 		{name: "an object that takes the place of one that runs is held, as soon as it is created", after: deployment(4, recreated), with: controlPlane{binding: runs},
 			request: creating, want: heldForAnother, reads: 1, patches: 1, warnings: []string{another}},
