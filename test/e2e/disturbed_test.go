@@ -46,7 +46,7 @@ var _ = Describe("A scheduler with a late or wrong view of its cluster", func() 
 			AddReportEntry("seed, evictions, and faults", fmt.Sprint(k.seed, " ", k.evicted.count(), " ", k.proxy.Counts()), ReportEntryVisibilityFailureOrVerbose)
 			Expect(k.evicted.count()).To(BeNumerically(">=", int(duration/(5*disturbedRound))), "so few evictions prove nothing")
 			Expect(k.most["ml"]["big/count"]).To(BeNumerically(">=", 3), "the quota was never filled, so the test proves nothing")
-			Expect(k.proxy.Counts()).To(SatisfyAll(HaveKey("late"), HaveKey("lost"), HaveKey("refused 409")), "so few faults prove nothing")
+			Expect(k.proxy.Counts()).To(SatisfyAll(HaveKey("late"), HaveKey("lose"), HaveKey("refused 409")), "so few faults prove nothing")
 		},
 		Entry("with a new seed", func() uint64 { return uint64(GinkgoRandomSeed()) }),
 		Entry("with a seed that gave a device to two claims when the answer to an allocation was lost", func() uint64 { return 2 }),

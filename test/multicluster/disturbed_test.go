@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/test/cluster/proxy"
 )
@@ -22,9 +23,9 @@ import (
 const (
 	// disturbedDuration is how long the view is disturbed, unless the environment variable CHURN is set.
 	disturbedDuration = "60s"
-	// disturbedSettles is how long a workload that fits may wait after the faults. A workload waits for 65 seconds for an update that the webhook has admitted,
-	// and that has failed afterwards.
-	disturbedSettles = 90 * time.Second
+	// disturbedSettles is how long a workload that fits may wait after the faults. An informer whose watch was ended waits for up to a minute before it lists, and
+	// a workload for 65 seconds for an update that the webhook has admitted, and that has failed afterwards.
+	disturbedSettles = 3 * time.Minute
 	// longestHold limits how long a watch is held back.
 	longestHold = time.Minute
 )
@@ -66,10 +67,31 @@ func disturbedSpecs() {
 		r := d.replay(ctx)
 		AddReportEntry("disturbed", fmt.Sprintf("%d workloads, peak %v, faults %v", d.created, r.peaks[d.parent], d.proxy.Counts()))
 		Expect(wrong).To(BeEmpty(), "what is wrong %s after the faults", disturbedSettles)
-		Expect(d.proxy.Counts()).To(SatisfyAll(HaveKey("late"), HaveKey("lost"), HaveKey("dropped"), HaveKey("refused 500")), "so few faults prove nothing")
+		Expect(d.proxy.Counts()).To(SatisfyAll(HaveKey("late"), HaveKey("lose"), HaveKey("dropped"), HaveKey("refused 500"), HaveKey("stall")), "so few faults prove nothing")
 	})
 
+	It("a workload does not grow while its binding cannot be held in time", stallHolds)
+
 	It("a claim template that was replaced unnoticed gives nobody more devices than were granted", replaceUnnoticed)
+}
+
+// stallHolds lets no write of the dispatcher reach the API server while a workload is to grow beyond its quota.
+func stallHolds(ctx context.Context) {
+	p := interpose(ctx, dispatcherConfig("", ""))
+	f := newFixture(ctx)
+	f.propagateAll(ctx)
+	team := f.queue(ctx, "team", "root", capable(cores("2")))
+	f.deployment(ctx, workload{name: "grows", queue: team, pods: 2})
+	f.expectRunning(ctx, "grows", 2)
+	grow := func() error {
+		_, err := hub.kube.AppsV1().Deployments(f.namespace).Patch(ctx, "grows", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
+		return err
+	}
+	p.Set(proxy.Faults{Stall: 1})
+	f.Expect(grow()).To(MatchError(And(ContainSubstring("so its ResourceBinding must be held first"), ContainSubstring("Try again"))))
+	p.Set(proxy.Faults{})
+	f.Eventually(grow).WithContext(ctx).Should(Succeed())
+	f.expectNotified(ctx, deployments, "grows", "GrowthHeld", insufficient(team, "cpu", 3, 3, 2))
 }
 
 // replaceUnnoticed replaces a claim template before a workload is granted room, while the dispatcher sees the former one.
@@ -142,7 +164,7 @@ func (d *disturbed) faults() proxy.Faults {
 		lag[resource] = time.Duration(1+d.random.IntN(3000)) * time.Millisecond
 	}
 	few := func() float64 { return pick(d.random, 0.03, 0.07, 0.14, 0.21) }
-	return proxy.Faults{Lag: lag, Drop: few(), Refuse: few(), Lose: few()}
+	return proxy.Faults{Lag: lag, Drop: few(), Refuse: few(), Lose: few(), Stall: few() / 3}
 }
 
 func (d *disturbed) holdBack(longest time.Duration) {

@@ -28,6 +28,9 @@ type Faults struct {
 	Refuse float64
 	// Lose is the share of writes that the API server carries out, but whose answer does not reach the client.
 	Lose float64
+	// Stall is the share of writes that reach nobody, and for which the client waits until its time is over. It is for clients that have a time limit. Leases
+	// are left out, because a leader that cannot renew its own ends.
+	Stall float64
 }
 
 // Set replaces the faults, for requests and events from now on. If watches are no longer dropped, none must be listed again because it was dropped before: each
@@ -93,6 +96,16 @@ func refusalsOf(info *request.RequestInfo) []*apierrors.StatusError {
 
 // loses reports whether the answer to a request is lost.
 func (p *Proxy) loses(info *request.RequestInfo) bool {
+	return p.draws("lose", info, func(faults Faults) float64 { return faults.Lose })
+}
+
+// stalls reports whether a request reaches nobody.
+func (p *Proxy) stalls(info *request.RequestInfo) bool {
+	return info.Resource != "leases" && p.draws("stall", info, func(faults Faults) float64 { return faults.Stall })
+}
+
+// draws reports whether a fault of writes happens to a request.
+func (p *Proxy) draws(fault string, info *request.RequestInfo, share func(Faults) float64) bool {
 	switch info.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
 	default:
@@ -100,11 +113,11 @@ func (p *Proxy) loses(info *request.RequestInfo) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	lost := p.sequence("lose "+kindOf(info)).Float64() < p.faults.Lose
-	if lost {
-		p.counts["lost"]++
+	happens := p.sequence(fault+" "+kindOf(info)).Float64() < share(p.faults)
+	if happens {
+		p.counts[fault]++
 	}
-	return lost
+	return happens
 }
 
 // write answers a request with an error, as an API server does.

@@ -121,6 +121,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, refusal)
 		return
 	}
+	if p.stalls(info) {
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	}
 	p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), infoKey{}, info)))
 }
 

@@ -5,6 +5,7 @@ package proxy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -190,6 +191,23 @@ func TestALostAnswerIsThatOfAWriteThatWasCarriedOut(t *testing.T) {
 	}
 	if err := f.get(t.Context()); err != nil {
 		t.Errorf("the answer to a read is lost: %v", err)
+	}
+}
+
+func TestAStalledWriteReachesNobodyWhileTheClientWaits(t *testing.T) {
+	f := newFixture(t)
+	f.proxy.Set(Faults{Stall: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := f.update(ctx); !errors.Is(err, context.DeadlineExceeded) || f.backend.written() != 0 || f.proxy.Counts()["stall"] != 1 {
+		t.Errorf("the client gets %v, and %d writes pass", err, f.backend.written())
+	}
+	if err := f.get(t.Context()); err != nil {
+		t.Errorf("a read does not pass: %v", err)
+	}
+	f.proxy.Set(Faults{})
+	if err := f.update(t.Context()); err != nil || f.backend.written() != 1 {
+		t.Errorf("without faults, the client gets %v, and %d writes pass", err, f.backend.written())
 	}
 }
 
