@@ -7,6 +7,7 @@ package multicluster
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -49,9 +50,13 @@ func (c *churn) unsettled(ctx context.Context) []string {
 	r, _ := replayed(changes) // its findings fail the spec later
 	pods := c.running(ctx)
 	runs := r.running(pods)
-	wrong := c.misreported(ctx, runs)
 	bindings, err := karmada.WorkV1alpha2().ResourceBindings(c.namespace).List(ctx, metav1.ListOptions{})
 	c.Expect(err).NotTo(HaveOccurred())
+	for i := range bindings.Items {
+		b := &bindings.Items[i]
+		r.charge(runs, r.queueOfGrant(b), r.surplus(b, pods))
+	}
+	wrong := c.misreported(ctx, runs)
 	for i := range bindings.Items {
 		if b := &bindings.Items[i]; isHeld(b) && b.DeletionTimestamp == nil && r.fits(b, pods, runs) {
 			wrong = append(wrong, fmt.Sprintf("%s %s waits, although it fits", b.Spec.Resource.Kind, b.Spec.Resource.Name))
@@ -93,11 +98,8 @@ func (r *replay) fits(binding *workv1alpha2.ResourceBinding, pods alive, runs ma
 	object := r.templates[binding.Spec.Resource.UID].object
 	more := tally{}
 	more.add(r.asked(binding), 1)
-	for _, pod := range pods {
-		if pod.Labels[workloadLabel] == binding.Spec.Resource.Name {
-			more.add(r.running(alive{pod.UID: pod})[r.queueOfPod(pod)], -1)
-		}
-	}
+	more.add(r.own(binding, pods), -1)
+	more.add(r.surplus(binding, pods), -1)
 	path := map[string]tally{}
 	r.charge(path, queueOf(object), more)
 	for queue, amount := range path {
@@ -108,4 +110,36 @@ func (r *replay) fits(binding *workv1alpha2.ResourceBinding, pods alive, runs ma
 		}
 	}
 	return object != nil
+}
+
+// own returns what the pods of a workload use.
+func (r *replay) own(binding *workv1alpha2.ResourceBinding, pods alive) tally {
+	sum := tally{}
+	for _, pod := range pods {
+		if pod.Labels[workloadLabel] == binding.Spec.Resource.Name {
+			sum.add(r.running(alive{pod.UID: pod})[r.queueOfPod(pod)], 1)
+		}
+	}
+	return sum
+}
+
+// queueOfGrant returns the queue that is charged for a binding.
+func (r *replay) queueOfGrant(binding *workv1alpha2.ResourceBinding) string {
+	return r.release(binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]).queue
+}
+
+// surplus returns what a workload stays charged for in addition to its pods while it waits for room to grow: it had shrunk just before, see the limits in
+// docs/multicluster.md.
+func (r *replay) surplus(binding *workv1alpha2.ResourceBinding, pods alive) tally {
+	sum := tally{}
+	if hold := binding.Annotations["volcano.sh/hold"]; !strings.Contains(hold, `"reason":"Growing"`) || !strings.Contains(hold, `"ends":true`) {
+		return sum
+	}
+	own := r.own(binding, pods)
+	for dimension, n := range r.release(binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]).charged {
+		if over := n - own[dimension]; over > 0 {
+			sum[dimension] = over
+		}
+	}
+	return sum
 }
