@@ -124,7 +124,7 @@ func (w *world) allowRaise(d *decision) {
 		return
 	}
 	more := coresGranted(w.stateOf(rb).Grant) - coresGranted(d.Workload.State.Grant)
-	if d.err != nil && more <= 0 {
+	if more <= 0 {
 		return
 	}
 	delete(w.unrecorded, rb.Spec.Resource.UID)
