@@ -80,6 +80,7 @@ var _ = DescribeTable("Examples do what the page says in", func(ctx context.Cont
 		}
 		for _, namespace := range []string{"default", "doc-admin"} { // frees their devices for the next example
 			Expect(kube.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})).To(Succeed())
+			Expect(vc.SchedulingV1beta1().PodGroups(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
 		}
 	}
 	Expect(checked).To(Equal(statements), "statements in the page")
