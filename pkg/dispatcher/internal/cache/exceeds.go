@@ -89,15 +89,20 @@ func (r *request) exceeds(template *workload.Template, rb *workv1alpha2.Resource
 	return needs.Exceeds(dimensions, needed, grant), nil
 }
 
-// Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
+// Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them. What Karmada has told clusters does not count as needed: a
+// workload may have shrunk before Karmada has noticed, and nobody knows when clusters that are away hear of it.
 func (v *Webhook) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
 	err := v.request(template.Namespace, func(r *request) error {
 		grant := binding.Read(rb, nil).Grant
-		needed, err := r.count(template, rb, grant)
-		if err != nil {
-			return err
+		to := r.spread(template, rb, grant)
+		if !template.RetainsReplicas {
+			to.Replicas = 0
 		}
-		dimensions := r.counter.Dimensions()
+		counted := r.counter.Of(template, to, nil)
+		if counted.Err != nil {
+			return counted.Err
+		}
+		needed, dimensions := counted.Needs, r.counter.Dimensions()
 		spares = grant != nil && (len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.Settled, nil)) > 0 ||
 			len(needs.OneCopy(dimensions, grant).Beyond(needed.Copy, nil)) > 0) // clusters that wait for their copies have nothing
 		return nil
@@ -121,9 +126,12 @@ func (v *Webhook) ClaimsLag(ctx context.Context, template *workload.Template, rb
 
 // count returns the needs of a workload whose binding has a grant.
 func (r *request) count(template *workload.Template, rb *workv1alpha2.ResourceBinding, grant *binding.Grant) (framework.Needs, error) {
-	to := spread.Retained(spread.Of(rb, grant, template, r.clusters), rb, template, r.worksOf(rb), r.clusters)
-	needed := r.counter.Of(template, to, nil)
+	needed := r.counter.Of(template, r.spread(template, rb, grant), nil)
 	return needed.Needs, needed.Err
+}
+
+func (r *request) spread(template *workload.Template, rb *workv1alpha2.ResourceBinding, grant *binding.Grant) framework.Spread {
+	return spread.Retained(spread.Of(rb, grant, template, r.clusters), rb, template, r.worksOf(rb), r.clusters)
 }
 
 // onTheWay returns the limits of a queue and of all queues above it.
