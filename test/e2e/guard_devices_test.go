@@ -101,6 +101,12 @@ func guardOfDevices() {
 		Entry("a pod with many affinities to some labels", nobodyBut("or all of them by more than 256", attempt{create: asPod(template("", forVolcanos+
 			"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ["+strings.Join(numbered(
 			"{topologyKey: k%d, labelSelector: {matchExpressions: [{key: k, operator: In, values: ["+strings.Join(numbered("x%%[1]d%d", 16), ", ")+"]}]}}", 16), ", ")+"]}}"))})),
+		Entry("a pod with affinities to long labels", nobodyBut("by more than 8192 characters", attempt{create: asPod(template("", forVolcanos+
+			"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ["+strings.Join(numbered("{topologyKey: k%d, labelSelector: {matchLabels: {"+
+			strings.Join(numbered(strings.Repeat("b", 50)+"/l%d: x", 15), ", ")+"}}}", 16), ", ")+"]}}"))})),
+		Entry("a pod with affinities to nodes by long labels", nobodyBut("more than 32768 characters", attempt{create: asPod(template("", forVolcanos+
+			"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {"+many("nodeSelectorTerms", "{matchExpressions: [{key: k%d, operator: In, values: ["+
+			strings.Join(numbered(strings.Repeat("b", 50)+"%d", 200), ", ")+"]}]}", 4)+"}}}"))})),
 		Entry("a pod with some affinities to some labels", everybody(attempt{create: asPod(template("", forVolcanos+
 			"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: ["+strings.Join(numbered(
 			"{topologyKey: k%d, labelSelector: {matchExpressions: [{key: k, operator: In, values: ["+strings.Join(numbered("x%%[1]d%d", 15), ", ")+"]}]}}", 16), ", ")+"]}}"))})),

@@ -39,6 +39,9 @@ func guardOfNumbers() {
 			return fmt.Sprintf("{name: g%d, labelSelector: {matchExpressions: [{key: k, operator: In, values: [%s]}]}}", i, strings.ReplaceAll(list, ", ", "x, ")+"x")
 		}) + "]}"
 	}
+	annotations := func(n int) string {
+		return "metadata: {annotations: {" + entries(n, func(i int) string { return fmt.Sprintf("a%d: ''", i) }) + "}}"
+	}
 	tasks := func(n int) string {
 		return "spec: {minTaskMember: {" + entries(n, func(i int) string { return fmt.Sprintf("t%d: 1", i) }) + "}}"
 	}
@@ -49,6 +52,11 @@ func guardOfNumbers() {
 		Entry("many subgroups", nobody("more than 64 entries in subGroupPolicy", attempt{existing: group, patch: subgroups(65, 1)})),
 		Entry("a selector of many values", nobody("more than 16 labels, or values of a label", attempt{existing: group, patch: subgroups(1, 17)})),
 		Entry("many subgroups with selectors of some values", nobody("or more than 256 in all of them", attempt{existing: group, patch: subgroups(16, 16)})),
+		Entry("subgroups with selectors of long labels", nobody("or more than 8192 characters", attempt{existing: group, patch: "spec: {subGroupPolicy: [" + entries(16, func(i int) string {
+			return fmt.Sprintf("{name: g%d, labelSelector: {matchLabels: {%s}}}", i, entries(10, func(l int) string { return fmt.Sprintf("%s/l%d: x", strings.Repeat("b", 50), l) }))
+		}) + "]}"})),
+		Entry("many annotations", nobody("more than 256 annotations", attempt{existing: group, patch: annotations(257), namespace: "default"})),
+		Entry("some annotations", everybody(attempt{existing: group, patch: annotations(256)})),
 		Entry("some subgroups", everybody(attempt{existing: group, patch: subgroups(64, 3)})),
 		Entry("subgroups without selectors", everybody(attempt{existing: group, patch: "spec: {subGroupPolicy: [{name: a, matchLabelKeys: [k]}, {name: b}]}"})),
 		Entry("minimums of many tasks", nobody("more than 1000 in minTaskMember", attempt{existing: group, patch: tasks(1001)})),

@@ -19,16 +19,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// lookedAt is a Filter that notes which volumes and which VolumeAttachments it would look at.
+// lookedAt is a Filter that notes which volumes and which VolumeAttachments it would look at, and how many terms of affinity were parsed for that.
 type lookedAt struct {
 	k8sframework.FilterPlugin
-	made                 int
+	made, terms          int
 	attachments, volumes []string
 }
 
 func (l *lookedAt) Filter(_ context.Context, _ fwk.CycleState, _ *corev1.Pod, node fwk.NodeInfo) *fwk.Status {
 	l.volumes = nil
 	for _, pod := range node.GetPods() {
+		l.terms += len(pod.GetRequiredAffinityTerms())
 		for _, volume := range pod.GetPod().Spec.Volumes {
 			l.volumes = append(l.volumes, volume.Name)
 		}
@@ -89,6 +90,7 @@ func TestOnlyVolumesWithALimitAreCounted(t *testing.T) {
 	runs := podWith("runs", "await-disk", "await-files", "await-old", "have-disk", "have-files", "have-old", "missing")
 	runs.Spec.Volumes = append(runs.Spec.Volumes, corev1.Volume{Name: "disk in the pod", VolumeSource: corev1.VolumeSource{GCEPersistentDisk: &corev1.GCEPersistentDiskVolumeSource{PDName: "y"}}},
 		corev1.Volume{Name: "empty", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	runs.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "zone"}}}}
 	node := k8sframework.NewNodeInfo(runs)
 	node.SetNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
 
@@ -101,6 +103,9 @@ func TestOnlyVolumesWithALimitAreCounted(t *testing.T) {
 		if looked.made != 1 || !slices.Equal(looked.volumes, want) || !slices.Equal(looked.attachments, []string{"a0"}) {
 			t.Errorf("counted %d times, the volumes are %q, want %q, and the attachments %q, want a0", looked.made, looked.volumes, want, looked.attachments)
 		}
+	}
+	if looked.terms > 0 {
+		t.Error("the affinity of pods is parsed to count their volumes")
 	}
 	if err := node.RemovePod(klog.Background(), runs); err != nil {
 		t.Fatal(err)

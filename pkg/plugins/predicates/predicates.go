@@ -6,6 +6,7 @@ package predicates
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -59,8 +60,8 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 	}
 	w.Plugin.OnSessionOpen(ssn)
 	if upstream, ok := w.Plugin.(*predicates.PredicatesPlugin); ok {
-		prefilterNodeAffinity(upstream)
 		w.effort.next()
+		prefilterNodeAffinity(upstream, w.effort)
 		boundVolumeClaims(ssn, upstream, w.effort)
 		boundPodSelectors(upstream, w.effort)
 		countLimitedVolumes(ssn, upstream)
@@ -108,9 +109,9 @@ func Without(ssn *framework.Session, node string, pods []*corev1.Pod) (undo func
 
 // prefilterNodeAffinity lets the affinity and the node selector of a pod be parsed once in a session. Upstream's plugin leaves PreFilter out, so that Filter
 // parses them for each node. A long affinity takes milliseconds.
-func prefilterNodeAffinity(upstream *predicates.PredicatesPlugin) {
+func prefilterNodeAffinity(upstream *predicates.PredicatesPlugin, effort *effort) {
 	if affinity, ok := upstream.FilterPlugins[nodeaffinity.Name].(k8sframework.PreFilterPlugin); ok {
-		upstream.PrefilterPlugins[nodeaffinity.Name] = once{affinity}
+		upstream.PrefilterPlugins[nodeaffinity.Name] = once{affinity, effort}
 	}
 	if affinity, stable := upstream.StableFilterPlugins[nodeaffinity.Name]; stable {
 		upstream.StableFilterPlugins[nodeaffinity.Name] = skipping{affinity}
@@ -128,12 +129,23 @@ func (s skipping) Filter(ctx context.Context, state fwk.CycleState, pod *corev1.
 	return s.FilterPlugin.Filter(ctx, state, pod, node)
 }
 
-// once is a PreFilter of node affinity that does not parse again for other actions of the session.
-type once struct{ k8sframework.PreFilterPlugin }
+// once is a PreFilter of node affinity that does not parse again for other actions of the session. The jobs of pods with a long affinity take turns.
+type once struct {
+	k8sframework.PreFilterPlugin
+	effort *effort
+}
 
 func (o once) PreFilter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*k8sframework.PreFilterResult, *fwk.Status) {
 	if _, err := state.Read("PreFilter" + nodeaffinity.Name); err == nil {
 		return nil, nil
+	}
+	if terms := nodeSelectors(&pod.Spec); terms > ordinaryTerms {
+		job := jobOf(pod)
+		if !o.effort.may(pod.Namespace, job) {
+			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf(
+				"the pod selects nodes by %d expressions and values, and waits for its turn: those with up to %d do not wait", terms, ordinaryTerms))
+		}
+		o.effort.spend(job, terms/termsOfUnit)
 	}
 	return o.PreFilterPlugin.PreFilter(ctx, state, pod, nodes)
 }

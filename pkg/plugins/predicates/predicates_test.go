@@ -45,7 +45,7 @@ func TestAffinityIsParsedOnce(t *testing.T) {
 		FilterPlugins:    map[string]k8sframework.FilterPlugin{nodeaffinity.Name: affinity.(k8sframework.FilterPlugin)},
 		PrefilterPlugins: map[string]k8sframework.PreFilterPlugin{},
 	}
-	prefilterNodeAffinity(upstream)
+	prefilterNodeAffinity(upstream, &effort{})
 	state, pod := k8sframework.NewCycleState(), &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: map[string]string{"zone": "a"}}}
 	var parsed [2]fwk.StateData
 	for i := range parsed {

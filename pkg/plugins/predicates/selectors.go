@@ -5,6 +5,7 @@ package predicates
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,9 @@ const (
 	ordinarySelectors = 32
 	// selectorsOfUnit is how many of them are compared with a pod for one unit of effort.
 	selectorsOfUnit = 45
+	// ordinaryTerms is the number of expressions and values with which a pod may select nodes without a look at what it costs, and termsOfUnit is how many of them
+	// are parsed for one unit of effort.
+	ordinaryTerms, termsOfUnit = 256, 4
 )
 
 // boundSelectors is a PreFilter that compares a pod with all others. If it selects them by very many labels, its job waits for a turn: a pod with as many as
@@ -95,6 +99,26 @@ func selectorSize(selector *metav1.LabelSelector) int {
 	n := len(selector.MatchLabels)
 	for i := range selector.MatchExpressions {
 		n += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	return n
+}
+
+// nodeSelectors returns the number of expressions and values by which a pod selects nodes.
+func nodeSelectors(spec *corev1.PodSpec) (n int) {
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return 0
+	}
+	var terms []corev1.NodeSelectorTerm
+	if required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		terms = required.NodeSelectorTerms
+	}
+	for _, preferred := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		terms = append(slices.Clip(terms), preferred.Preference)
+	}
+	for i := range terms {
+		for _, e := range slices.Concat(terms[i].MatchExpressions, terms[i].MatchFields) {
+			n += 1 + len(e.Values)
+		}
 	}
 	return n
 }

@@ -98,3 +98,36 @@ func TestPodsThatSelectByVeryManyLabelsTakeTurns(t *testing.T) {
 		})
 	}
 }
+
+// TestPodsThatSelectNodesByVeryManyTermsTakeTurns: their affinity is parsed in each session.
+func TestPodsThatSelectNodesByVeryManyTermsTakeTurns(t *testing.T) {
+	parses, effort := &compared{}, &effort{}
+	affinity := once{parses, effort}
+	ask := func(namespace string, job, values int) bool {
+		required := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Values: make([]string, values-1)}}}}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Annotations: map[string]string{schedulingv1beta1.KubeGroupNameAnnotationKey: fmt.Sprint("j", job)}}}
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+		before := parses.times
+		_, status := affinity.PreFilter(t.Context(), k8sframework.NewCycleState(), pod, nil)
+		if parsed := parses.times > before; parsed != status.IsSuccess() {
+			t.Errorf("parsed: %v, told: %v", parsed, status)
+		}
+		return status.IsSuccess()
+	}
+	effort.next()
+	parsed := 0
+	for job := range 1000 {
+		if ask("many", job, 1024) {
+			parsed++
+		}
+	}
+	if want := (effortOfSession + 255) / 256; parsed != want {
+		t.Errorf("the affinity of %d pods is parsed, want %d", parsed, want)
+	}
+	if ask("few", 0, ordinaryTerms+1) || !ask("few", 1, ordinaryTerms) {
+		t.Error("an ordinary pod waits, or another one does not")
+	}
+	if effort.next(); !ask("few", 0, ordinaryTerms+1) {
+		t.Error("the pod of another namespace has no turn")
+	}
+}

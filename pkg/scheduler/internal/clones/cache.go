@@ -8,6 +8,7 @@ import (
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
@@ -20,6 +21,8 @@ const renewedEvery = 64
 type Cache struct {
 	nodes map[string]*node
 	jobs  map[api.JobID]*job
+	// views has Kubernetes' view of each node in the last session.
+	views map[string]fwk.NodeInfo
 	// session counts snapshots, and made copies.
 	session, made int
 	// every is the number of sessions after which a copy is made anew. Differed is called for each copy that was not equal to its renewal.
@@ -29,7 +32,7 @@ type Cache struct {
 
 // New returns an empty cache. It calls differed for each copy that sessions should not have used any more.
 func New(differed func()) *Cache {
-	return &Cache{nodes: map[string]*node{}, jobs: map[api.JobID]*job{}, every: renewedEvery, differed: differed}
+	return &Cache{nodes: map[string]*node{}, jobs: map[api.JobID]*job{}, views: map[string]fwk.NodeInfo{}, every: renewedEvery, differed: differed}
 }
 
 // Snapshot returns what a session reads. Volcano's own code copies what has changed.

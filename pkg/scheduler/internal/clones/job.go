@@ -28,13 +28,22 @@ func newJob(source, info *api.JobInfo, renewal int) *job {
 func (j *job) due(session int) bool { return session >= j.renewal }
 
 // current reports whether the copy is what JobInfo.Clone would make of its source. What is not compared here depends on the PodGroup. Jobs with a network
-// topology or with groups of pods are copied each time, and so are jobs with pods that are being bound: others work on these pods.
+// topology are copied each time, and so are jobs with pods that are being bound: others work on these pods.
 func (j *job) current(source *api.JobInfo) bool {
 	info := j.info
-	return j.source == source && source.PodGroup != nil && j.group == source.PodGroup && !source.ContainsNetworkTopology() && !source.ContainsSubJobPolicy() &&
-		source.AllocatedHyperNode == "" && info.AllocatedHyperNode == "" && info.Queue == source.Queue && info.MinAvailable == source.MinAvailable &&
+	return j.source == source && source.PodGroup != nil && j.group == source.PodGroup && !source.ContainsNetworkTopology() &&
+		!hasHyperNode(source) && !hasHyperNode(info) && info.Queue == source.Queue && info.MinAvailable == source.MinAvailable &&
 		source.PodGroup.ResourceVersion == info.PodGroup.ResourceVersion && maps.Equal(source.PodGroup.Annotations, info.PodGroup.Annotations) && len(info.TaskStatusIndex[api.Binding]) == 0 &&
 		sameResource(j.allocated, info.Allocated) && sameResource(j.total, info.TotalRequest) && sameTasks(source.Tasks, info.Tasks)
+}
+
+// hasHyperNode reports whether a job, or a group of its pods, is in a hypernode.
+func hasHyperNode(job *api.JobInfo) bool {
+	found := job.AllocatedHyperNode != ""
+	for _, group := range job.SubJobs {
+		found = found || group.AllocatedHyperNode != ""
+	}
+	return found
 }
 
 // forget drops what a session notes in a job. Only what it also writes to the API server lasts.

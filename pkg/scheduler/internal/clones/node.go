@@ -3,7 +3,9 @@
 package clones
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
@@ -58,19 +60,32 @@ func sameUsage(a, b *api.NodeUsage) bool {
 	return a == b || a != nil && b != nil && a.MetricsTime.Equal(b.MetricsTime) && len(a.CPUUsageAvg) == len(b.CPUUsageAvg)
 }
 
-// hide takes the tasks out of a copy whose view is known, until reveal. Otherwise, opening a session would make the view again.
-func (n *node) hide() {
-	if n.view != nil && n.view.GetGeneration() == n.generation && len(n.info.Tasks) == n.pods {
-		n.tasks, n.info.Tasks = n.info.Tasks, nil
-	}
-}
+// hide takes the tasks out of a copy until reveal. Otherwise, opening a session would make the view again, and parse the affinity of all pods.
+func (n *node) hide() { n.tasks, n.info.Tasks = n.info.Tasks, nil }
 
-// reveal puts the tasks back, and returns the view of the node. Made is the one that was made if nothing was hidden.
-func (n *node) reveal(made fwk.NodeInfo) fwk.NodeInfo {
-	if n.tasks != nil {
-		n.info.Tasks, n.tasks = n.tasks, nil
-	} else {
+// reveal puts the tasks back, and returns the view of the node. Made is a view without pods. Before is the last view of a node of this name, which may be nil.
+func (n *node) reveal(made, before fwk.NodeInfo) fwk.NodeInfo {
+	n.info.Tasks, n.tasks = n.tasks, nil
+	if n.view == nil || n.view.GetGeneration() != n.generation || len(n.info.Tasks) != n.pods {
+		addPods(made, n.info.Tasks, before)
 		n.view, n.generation, n.pods = made, made.GetGeneration(), len(n.info.Tasks)
 	}
 	return n.view
+}
+
+// addPods adds the pods of tasks to a view. What another view has of the same pods serves again.
+func addPods(view fwk.NodeInfo, tasks map[api.TaskID]*api.TaskInfo, other fwk.NodeInfo) {
+	known := map[*corev1.Pod]fwk.PodInfo{}
+	if other != nil {
+		for _, pod := range other.GetPods() {
+			known[pod.GetPod()] = pod
+		}
+	}
+	for _, task := range tasks {
+		pod := known[task.Pod]
+		if pod == nil {
+			pod, _ = k8sframework.NewPodInfo(task.Pod) // without the terms that cannot be parsed, as in upstream's views
+		}
+		view.AddPodInfo(pod)
+	}
 }

@@ -3,6 +3,10 @@
 package clones
 
 import (
+	"maps"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -53,7 +57,11 @@ func (completion) Name() string { return pluginName }
 // OnSessionOpen implements framework.Plugin.
 func (c completion) OnSessionOpen(session *framework.Session) {
 	for name := range session.Nodes {
-		session.NodeMap[name] = c.nodes[name].reveal(session.NodeMap[name])
+		c.views[name] = c.nodes[name].reveal(session.NodeMap[name], c.views[name])
+		session.NodeMap[name] = c.views[name]
+	}
+	if len(c.views) > len(session.Nodes) {
+		maps.DeleteFunc(c.views, func(name string, _ fwk.NodeInfo) bool { return session.Nodes[name] == nil })
 	}
 	for id := range session.Jobs {
 		c.jobs[id].reveal()

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/ptr"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -132,7 +133,11 @@ func (w *world) changePod() {
 	case before == nil:
 		pod := &corev1.Pod{ObjectMeta: meta}
 		pod.Annotations = map[string]string{schedulingv1beta1.KubeGroupNameAnnotationKey: fmt.Sprint("group", w.IntN(6))}
+		pod.Labels = map[string]string{"role": fmt.Sprint(w.IntN(3))}
 		pod.Spec.SchedulerName, pod.Status.Phase = "volcano", corev1.PodPending
+		if w.IntN(2) == 0 {
+			pod.Spec.Affinity = besideItself()
+		}
 		requests := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(w.IntN(3)), "")}
 		if w.IntN(3) == 0 {
 			requests["example.com/gpu"] = resource.MustParse("1")
@@ -165,6 +170,18 @@ func (w *world) place(pod *corev1.Pod) {
 	}
 }
 
+func besideItself() *corev1.Affinity {
+	term := corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"role": "0"}}}
+	return &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
+}
+
+func byRole() []schedulingv1beta1.SubGroupPolicySpec {
+	return []schedulingv1beta1.SubGroupPolicySpec{
+		{Name: "first", MatchLabelKeys: []string{"role"}, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"role": "0"}}, MinSubGroups: ptr.To[int32](1)},
+		{Name: "others", MatchLabelKeys: []string{"role"}, SubGroupSize: ptr.To[int32](2)},
+	}
+}
+
 func (w *world) changeGroup() {
 	group := &schedulingv1beta1.PodGroup{ObjectMeta: w.meta("group", 6)}
 	before := w.groups[group.Name]
@@ -179,6 +196,9 @@ func (w *world) changeGroup() {
 	}
 	if w.IntN(6) == 0 {
 		group.Spec.NetworkTopology = &schedulingv1beta1.NetworkTopologySpec{Mode: schedulingv1beta1.SoftNetworkTopologyMode}
+	}
+	if w.IntN(2) == 0 {
+		group.Spec.SubGroupPolicy = byRole()[w.IntN(2):]
 	}
 	group.Status.Phase = []schedulingv1beta1.PodGroupPhase{schedulingv1beta1.PodGroupPending, schedulingv1beta1.PodGroupInqueue, schedulingv1beta1.PodGroupRunning}[w.IntN(3)]
 	if w.IntN(2) == 0 {
@@ -272,7 +292,8 @@ func (w *world) expectViews(session *framework.Session) {
 	}
 	for name, want := range made {
 		got := session.NodeMap[name]
-		if got.Node() != want.Node() || len(got.GetPods()) != len(want.GetPods()) || !reflect.DeepEqual(got.GetRequested(), want.GetRequested()) {
+		if got.Node() != want.Node() || len(got.GetPods()) != len(want.GetPods()) || len(got.GetPodsWithAffinity()) != len(want.GetPodsWithAffinity()) ||
+			!reflect.DeepEqual(got.GetRequested(), want.GetRequested()) {
 			w.Fatalf("the view of node %s has %d pods, want %d", name, len(got.GetPods()), len(want.GetPods()))
 		}
 	}
