@@ -6,6 +6,7 @@ package multicluster
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -15,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	dispatcher "github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
 // settleScenarios are about workloads that members still run although they must run less.
@@ -46,6 +49,28 @@ var settleScenarios = []scenario{
 			f.expectNotified(ctx, deployments, "web", "StillCharged", "has 4 of its pods, and is to have 1")
 			f.expectRunning(ctx, "next", 3)
 			f.Expect(f.allPods(ctx, "web")).To(HaveLen(1))
+		},
+	},
+	{
+		name: "Deployments that are scaled down, and up again before Karmada has noticed, wait for pods that may end",
+		run: func(ctx context.Context, f *fixture) {
+			const n = 8
+			team := f.queue(ctx, "team", "root", capable(cores(fmt.Sprint(2*n))))
+			for i := range n {
+				f.deployment(ctx, workload{name: fmt.Sprint("web", i), queue: team, pods: 2, change: endsSlowly})
+			}
+			for i := range n {
+				name := fmt.Sprint("web", i)
+				f.expectRunning(ctx, name, 2)
+				f.scale(ctx, name, 1)
+				f.scale(ctx, name, 2)
+				hold, err := dispatcher.ParseHold(f.binding(ctx, deployments, name).Annotations[dispatcher.HoldAnnotation])
+				f.Expect(err).NotTo(HaveOccurred())
+				f.Expect(hold).To(HaveValue(And(HaveField("Reason", dispatcher.Growing), HaveField("Ends", true))))
+			}
+			for i := range n {
+				f.expectRunning(ctx, fmt.Sprint("web", i), 2)
+			}
 		},
 	},
 	{

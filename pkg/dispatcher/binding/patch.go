@@ -29,12 +29,31 @@ func PatchGrant(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant) []by
 		p.annotate(HoldAnnotation, nil)
 		if !hold.KeepScheduling {
 			p.suspend("scheduling", false)
+			p.raiseReplicas(rb)
 		}
 		if hold.Dispatching {
 			p.suspend("dispatching", false)
 		}
 	}
 	return p.text()
+}
+
+// raiseReplicas gives each cluster the replicas of the binding. Karmada's scheduler, which was suspended, would do so a moment later: until then, clusters that
+// were to have fewer would end pods, and make new ones beside them. Only the scheduler knows how it divides replicas.
+func (p *patch) raiseReplicas(rb *workv1alpha2.ResourceBinding) {
+	if !Divides(rb) {
+		p.setReplicas(rb, func(replicas int32) int32 { return max(replicas, rb.Spec.Replicas) })
+	}
+}
+
+func (p *patch) setReplicas(rb *workv1alpha2.ResourceBinding, replicas func(before int32) int32) {
+	clusters := slices.Clone(rb.Spec.Clusters)
+	for i := range clusters {
+		clusters[i].Replicas = replicas(clusters[i].Replicas)
+	}
+	if !slices.Equal(clusters, rb.Spec.Clusters) {
+		p.spec()["clusters"] = clusters
+	}
 }
 
 // PatchAdopt records the charge of a binding that runs without a grant.
@@ -102,13 +121,7 @@ func PatchPlacementOnly(rb *workv1alpha2.ResourceBinding, hold Hold, most int32)
 	p := patchOf(rb)
 	p.annotate(HoldAnnotation, ptr.To(hold.Annotation()))
 	p.suspend("dispatching", false)
-	clusters := slices.Clone(rb.Spec.Clusters)
-	for i := range clusters {
-		clusters[i].Replicas = min(clusters[i].Replicas, most)
-	}
-	if !slices.Equal(clusters, rb.Spec.Clusters) {
-		p.spec()["clusters"] = clusters
-	}
+	p.setReplicas(rb, func(replicas int32) int32 { return min(replicas, most) })
 	return p.text()
 }
 
