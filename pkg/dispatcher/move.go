@@ -111,7 +111,7 @@ func (c *cycle) evictsTooMuch(w *framework.Workload) bool {
 	if !binding.EvictsTooMuch(w.Binding, from, w.State.Grant.Copies) {
 		return false
 	}
-	c.tellRemains(w, fmt.Sprintf("it is evicted from clusters %s, which have not let it go yet", strings.Join(from, ", ")), false)
+	c.tellRemains(w, fmt.Sprintf("it is evicted from clusters %s, which have not let it go yet", strings.Join(from, ", ")), true, false)
 	return true
 }
 
@@ -121,7 +121,7 @@ func (c *cycle) comesBack(w *framework.Workload) bool {
 	if len(left) == 0 || !binding.PlacementForgotten(w.Binding) {
 		return false
 	}
-	c.tellRemains(w, fmt.Sprintf("it has left clusters %s", strings.Join(left, ", ")), false)
+	c.tellRemains(w, fmt.Sprintf("it has left clusters %s", strings.Join(left, ", ")), true, false)
 	return true
 }
 

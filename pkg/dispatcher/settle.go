@@ -54,7 +54,7 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 	for _, cluster := range may.clusters {
 		if c.NotReady[cluster] {
 			c.memory.stirs(w)
-			c.tellRemains(w, fmt.Sprintf("cluster %s cannot be reached", cluster), false)
+			c.tellRemains(w, fmt.Sprintf("cluster %s cannot be reached", cluster), true, false)
 			return false
 		}
 	}
@@ -76,7 +76,7 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 	if told := since.Add(tellAfter); told.After(c.Now) {
 		c.due(told)
 	} else {
-		c.tellRemains(w, why, known && c.Now.After(latest))
+		c.tellRemains(w, why, known, known && c.Now.After(latest))
 	}
 	return false
 }
@@ -91,18 +91,18 @@ func (c *cycle) reconcileLost(w *framework.Workload) {
 	c.tell(report.Lost(w))
 }
 
-func (c *cycle) tellRemains(w *framework.Workload, why string, late bool) {
+func (c *cycle) tellRemains(w *framework.Workload, why string, looked, late bool) {
 	switch {
 	case w.Grows():
 		c.tell(report.GrowthHeld(w, &framework.Refusal{Message: "Pods that it had before may still end: " + why}))
 	case late:
 		c.tell(report.StillRuns(w, why))
 	default:
-		c.tell(report.StillCharged(w, why))
+		c.tell(report.StillCharged(w, why, looked))
 	}
 }
 
-// remains says what a cluster has, or may have, of a workload beyond a remainder. It returns "" if there is nothing. Known is false if nobody will know.
+// remains says what a cluster has, or may have, of a workload beyond a remainder. It returns "" if there is nothing. Known is false if nobody has looked.
 func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, since, latest time.Time) (why string, known bool) {
 	allowed, stays := may.pods[cluster]
 	generation := ""
@@ -128,7 +128,7 @@ func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, si
 		return fmt.Sprintf("cluster %s does not report which version of the object it has, and the dispatcher cannot look there: %s", cluster, left.Err), false
 	case left.Err != nil && latest.After(c.Now):
 		c.due(latest)
-		return fmt.Sprintf("its pods in cluster %s may run until %s, and the dispatcher cannot look there: %s", cluster, latest.UTC().Format(time.RFC3339), left.Err), true
+		return fmt.Sprintf("its pods in cluster %s may run until %s, and the dispatcher cannot look there: %s", cluster, latest.UTC().Format(time.RFC3339), left.Err), false
 	}
 	return "", true
 }
@@ -172,7 +172,7 @@ func (c *cycle) hasDone(w *framework.Workload, may remainder, missing string) bo
 	if told := c.memory.restsSince(w, missing, c.Now).Add(tellAfter); told.After(c.Now) {
 		c.due(told)
 	} else {
-		c.tell(report.StillCharged(w, missing))
+		c.tell(report.StillCharged(w, missing, true))
 	}
 	return false
 }

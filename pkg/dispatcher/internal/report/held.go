@@ -90,10 +90,13 @@ func Finished(w *framework.Workload) Decision {
 	return normal(w, KindFinished, FinishedReason, fmt.Sprintf("%s has ended (%s): queue <%s> is no longer charged for it", object(w), w.State.Ended, w.Queue))
 }
 
-// StillCharged is the decision about a workload that must end or shrink and that may run on for some time.
-func StillCharged(w *framework.Workload, why string) Decision {
+// StillCharged is the decision about a workload that must end or shrink and that may run on for some time. Looked says that why is not only what nobody has seen: what
+// a cluster has is news once it is known.
+func StillCharged(w *framework.Workload, why string, looked bool) Decision {
 	d := normal(w, KindStillCharged, StillChargedReason, fmt.Sprintf("Queue <%s> is still charged %s for %s: %s", w.Queue, amounts(w.State.Grant), object(w), why))
-	d.about = ""
+	if d.about = ""; !looked {
+		d.about = "unseen"
+	}
 	return d
 }
 

@@ -89,6 +89,9 @@ func TestPeopleAreToldNews(t *testing.T) {
 		{"it waits again", 0, waits, []Decision{Held(waits, short(9))}, "1 news: Warning InsufficientCPUQuota total would be <9>"},
 		{"it is granted room twice", 0, waits, []Decision{Granted(waits, grant)}, "1 news: " + grants},
 		{"at once again", 0, waits, []Decision{Granted(waits, grant)}, "1 news: " + grants},
+		{"a cluster has not answered", 0, running, []Decision{StillCharged(running, "it has not answered", false)}, "1 news: Normal StillCharged " + StillCharged(running, "it has not answered", false).Message},
+		{"it has answered", time.Second, running, []Decision{StillCharged(running, "it has 2 pods", true)}, "1 news: Normal StillCharged " + StillCharged(running, "it has 2 pods", true).Message},
+		{"it has fewer pods", time.Second, running, []Decision{StillCharged(running, "it has 1 pod", true)}, "0 news: "},
 		{"it ends", 0, ended, []Decision{Finished(ended)}, "1 news: Normal Finished Job ns/train has ended (Completed in member1): queue <team> is no longer charged for it"},
 		{"it has ended", time.Hour, ended, []Decision{Finished(ended)}, "0 news: "},
 	} {
