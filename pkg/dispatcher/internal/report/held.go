@@ -90,8 +90,8 @@ func Finished(w *framework.Workload) Decision {
 	return normal(w, KindFinished, FinishedReason, fmt.Sprintf("%s has ended (%s): queue <%s> is no longer charged for it", object(w), w.State.Ended, w.Queue))
 }
 
-// StillCharged is the decision about a workload that must end or shrink and that may run on for some time. Looked says that why is not only what nobody has seen: what
-// a cluster has is news once it is known.
+// StillCharged is the decision about a workload that must end or shrink and that may run on for some time. Looked says that somebody has looked at its clusters. What
+// they have is news then.
 func StillCharged(w *framework.Workload, why string, looked bool) Decision {
 	d := normal(w, KindStillCharged, StillChargedReason, fmt.Sprintf("Queue <%s> is still charged %s for %s: %s", w.Queue, amounts(w.State.Grant), object(w), why))
 	if d.about = ""; !looked {
