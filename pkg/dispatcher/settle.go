@@ -54,7 +54,7 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 	for _, cluster := range may.clusters {
 		if c.NotReady[cluster] {
 			c.memory.stirs(w)
-			c.tellRemains(w, fmt.Sprintf("cluster %s cannot be reached", cluster), true, false)
+			c.tellRemains(w, fmt.Sprintf("cluster %s cannot be reached", cluster), false, false)
 			return false
 		}
 	}

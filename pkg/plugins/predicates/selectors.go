@@ -5,7 +5,6 @@ package predicates
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,17 +107,20 @@ func nodeSelectors(spec *corev1.PodSpec) (n int) {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
 		return 0
 	}
-	var terms []corev1.NodeSelectorTerm
-	if required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-		terms = required.NodeSelectorTerms
-	}
-	for _, preferred := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		terms = append(slices.Clip(terms), preferred.Preference)
-	}
-	for i := range terms {
-		for _, e := range slices.Concat(terms[i].MatchExpressions, terms[i].MatchFields) {
-			n += 1 + len(e.Values)
+	count := func(term *corev1.NodeSelectorTerm) {
+		for _, list := range [...][]corev1.NodeSelectorRequirement{term.MatchExpressions, term.MatchFields} {
+			for i := range list {
+				n += 1 + len(list[i].Values)
+			}
 		}
+	}
+	if required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		for i := range required.NodeSelectorTerms {
+			count(&required.NodeSelectorTerms[i])
+		}
+	}
+	for i := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		count(&spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
 	}
 	return n
 }

@@ -16,8 +16,7 @@ type node struct {
 	// resources are what the copy had at first.
 	resources [4]*api.Resource
 	renewal   int
-	// view is Kubernetes' view of the node with a number of pods, at a generation of the view. It is nil until the session is open.
-	view       fwk.NodeInfo
+	// generation is that of Kubernetes' view of the node with a number of pods. It is zero until the session is open.
 	generation int64
 	pods       int
 	// tasks are those of the copy while they are hidden.
@@ -66,11 +65,12 @@ func (n *node) hide() { n.tasks, n.info.Tasks = n.info.Tasks, nil }
 // reveal puts the tasks back, and returns the view of the node. Made is a view without pods. Before is the last view of a node of this name, which may be nil.
 func (n *node) reveal(made, before fwk.NodeInfo) fwk.NodeInfo {
 	n.info.Tasks, n.tasks = n.tasks, nil
-	if n.view == nil || n.view.GetGeneration() != n.generation || len(n.info.Tasks) != n.pods {
-		addPods(made, n.info.Tasks, before)
-		n.view, n.generation, n.pods = made, made.GetGeneration(), len(n.info.Tasks)
+	if before != nil && before.GetGeneration() == n.generation && len(n.info.Tasks) == n.pods {
+		return before
 	}
-	return n.view
+	addPods(made, n.info.Tasks, before)
+	n.generation, n.pods = made.GetGeneration(), len(n.info.Tasks)
+	return made
 }
 
 // addPods adds the pods of tasks to a view. What another view has of the same pods serves again.
