@@ -32,10 +32,21 @@ func newApplier(config *rest.Config, client dynamic.Interface) (*applier, error)
 	return &applier{client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))}, nil
 }
 
-// apply applies the manifests, each after those it depends on. It also writes the status of nodes. Controllers write the status of other
-// kinds.
+// apply applies the manifests, each after those it depends on. It returns when the API server serves the CRDs among them. It also writes the
+// status of nodes. Controllers write the status of other kinds.
+func (c *controlPlane) apply(ctx context.Context, manifests []manifest) error {
+	crds, others := separateCRDs(sortManifests(manifests))
+	if err := c.applier.apply(ctx, crds); err != nil {
+		return err
+	}
+	if err := c.waitForCRDs(ctx, crds); err != nil {
+		return err
+	}
+	return c.applier.apply(ctx, others)
+}
+
 func (a *applier) apply(ctx context.Context, manifests []manifest) error {
-	for _, m := range sortManifests(manifests) {
+	for _, m := range manifests {
 		if err := a.applyOne(ctx, m); err != nil {
 			return fmt.Errorf("%s: %s %s: %w", m.source, m.object.GetKind(), m.object.GetName(), err)
 		}

@@ -38,28 +38,19 @@ var rbac []byte
 // bootstrap creates what Volcano needs before it starts: its CRDs, with this project's Queue CRD as a replacement, its namespace, the
 // permissions of its components, and the admission policies.
 func (c *Cluster) bootstrap(ctx context.Context) error {
-	crds, err := c.crds()
+	all, err := c.crds()
 	if err != nil {
-		return err
-	}
-	if err := c.applier.apply(ctx, crds); err != nil {
 		return err
 	}
 	rights, err := parseManifests("rbac.yaml", rbac)
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{"rbac", "admission"} {
-		shipped, err := embedded(folder)
-		if err != nil {
-			return err
-		}
-		rights = append(rights, shipped...)
-	}
-	if err := c.applier.apply(ctx, rights); err != nil {
+	shipped, err := embedded("rbac", "admission")
+	if err != nil {
 		return err
 	}
-	return c.waitForCRDs(ctx, crds)
+	return c.apply(ctx, slices.Concat(all, rights, shipped))
 }
 
 // crds returns Volcano's CRDs. The CRDs in config/crd replace Volcano's CRDs of the same name.
@@ -127,6 +118,9 @@ func (c *controlPlane) waitForCondition(ctx context.Context, resource schema.Gro
 
 // waitForCRDs waits until the API server serves the CRDs and their watches.
 func (c *controlPlane) waitForCRDs(ctx context.Context, crds []manifest) error {
+	if len(crds) == 0 {
+		return nil
+	}
 	var served []schema.GroupVersionResource
 	for _, m := range crds {
 		crd, err := c.waitForCondition(ctx, crdResource, m.object.GetName(), "Established")

@@ -82,7 +82,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return c.applier.apply(ctx, manifests)
+	return c.apply(ctx, manifests)
 }
 
 // SchedulerReadyURL returns the URL that reports whether the scheduler can read everything it needs.
@@ -101,7 +101,7 @@ func (c *Cluster) startWithoutVolcano(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.applier.apply(ctx, rights); err != nil {
+	if err := c.apply(ctx, rights); err != nil {
 		return err
 	}
 	return c.run(ctx, c.kwok())

@@ -72,6 +72,7 @@ func TestCluster(t *testing.T) {
 		{"a node is ready and has the status in its manifest", nodeIsReady},
 		{"pods run for the time in their annotation", podsRun},
 		{"pods that ignore SIGTERM use their grace period", podsTerminate},
+		{"manifests may come before their CRD", crdsAreServed},
 		{"a component that is killed can be restarted and is not reported", componentsRestart},
 		{"an error names the manifest that the API server rejects", manifestIsRejected},
 		{"a component that ends unexpectedly is reported with the end of its log", failureIsReported},
@@ -130,6 +131,21 @@ func podsTerminate(ctx context.Context, t *testing.T, c *cluster.Cluster, client
 	if err != nil || p.DeletionTimestamp == nil || p.Status.Phase != corev1.PodRunning {
 		t.Errorf("a pod whose grace period is an hour: %v, %v", p, err)
 	}
+}
+
+func crdsAreServed(ctx context.Context, t *testing.T, c *cluster.Cluster, _ kubernetes.Interface) {
+	apply(ctx, t, c, `
+{apiVersion: example.com/v1, kind: Later, metadata: {name: a}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: laters.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Later, plural: laters}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`)
 }
 
 func componentsRestart(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {

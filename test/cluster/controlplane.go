@@ -212,7 +212,7 @@ func (c *controlPlane) Apply(ctx context.Context, paths ...string) error {
 	if err != nil {
 		return err
 	}
-	return c.applier.apply(ctx, manifests)
+	return c.apply(ctx, manifests)
 }
 
 // ApplyConfig applies manifests in files and folders of package config.
@@ -221,7 +221,7 @@ func (c *controlPlane) ApplyConfig(ctx context.Context, paths ...string) error {
 	if err != nil {
 		return err
 	}
-	return c.applier.apply(ctx, manifests)
+	return c.apply(ctx, manifests)
 }
 
 // ApplyYAML applies YAML documents. Source is their name in errors.
@@ -230,7 +230,7 @@ func (c *controlPlane) ApplyYAML(ctx context.Context, source string, data []byte
 	if err != nil {
 		return err
 	}
-	return c.applier.apply(ctx, manifests)
+	return c.apply(ctx, manifests)
 }
 
 // Stop ends all components in reverse order of their start, and removes a temporary state folder. It may be called more than once. Each call

@@ -107,7 +107,7 @@ func (k *Karmada) installDispatcher(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", m.source, err)
 		}
 	}
-	return k.applier.apply(ctx, slices.Concat(permissions, webhooks))
+	return k.apply(ctx, slices.Concat(permissions, webhooks))
 }
 
 // redirect points a webhook configuration to the webhook on this machine in place of a Service.

@@ -96,7 +96,7 @@ func (k *Karmada) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return k.applier.apply(ctx, append(claimTemplates, manifests...))
+	return k.apply(ctx, append(claimTemplates, manifests...))
 }
 
 // openForwarders opens the addresses at which Karmada reaches its members, and Karmada's API server reaches the dispatchers.

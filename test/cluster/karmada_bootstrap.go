@@ -42,11 +42,7 @@ func (k *Karmada) bootstrap(ctx context.Context) error {
 		return err
 	}
 	volcanos = slices.DeleteFunc(volcanos, func(m manifest) bool { return !slices.Contains(hubCRDs, m.object.GetName()) })
-	all := slices.Concat(objects, karmadas, volcanos)
-	if err := k.applier.apply(ctx, all); err != nil {
-		return err
-	}
-	return k.waitForCRDs(ctx, slices.DeleteFunc(all, func(m manifest) bool { return m.object.GetKind() != "CustomResourceDefinition" }))
+	return k.apply(ctx, slices.Concat(objects, karmadas, volcanos))
 }
 
 // applyKarmadasWebhooks makes the API server call the running karmada-webhook.

@@ -92,23 +92,22 @@ func parseManifests(source string, data []byte) ([]manifest, error) {
 
 // ranks order kinds, each after those it depends on. Other kinds come last.
 var ranks = map[string]int{
-	"Namespace":                1,
-	"CustomResourceDefinition": 2,
-	"ServiceAccount":           3,
-	"ClusterRole":              3,
-	"Role":                     3,
-	"ClusterRoleBinding":       4,
-	"RoleBinding":              4,
-	"PriorityClass":            5,
-	"ResourceQuota":            5,
-	"ConfigMap":                5,
-	"Secret":                   5,
-	"DeviceClass":              5,
-	"Node":                     6,
-	"ResourceSlice":            7,
-	"Queue":                    8,
-	"ResourceClaimTemplate":    9,
-	"ResourceClaim":            9,
+	"Namespace":             1,
+	"ServiceAccount":        2,
+	"ClusterRole":           2,
+	"Role":                  2,
+	"ClusterRoleBinding":    3,
+	"RoleBinding":           3,
+	"PriorityClass":         4,
+	"ResourceQuota":         4,
+	"ConfigMap":             4,
+	"Secret":                4,
+	"DeviceClass":           4,
+	"Node":                  5,
+	"ResourceSlice":         6,
+	"Queue":                 7,
+	"ResourceClaimTemplate": 8,
+	"ResourceClaim":         8,
 }
 
 // sortManifests sorts the manifests by rank. Manifests of equal rank keep their order.
@@ -122,4 +121,15 @@ func sortManifests(manifests []manifest) []manifest {
 	sorted := slices.Clone(manifests)
 	slices.SortStableFunc(sorted, func(a, b manifest) int { return cmp.Compare(rank(a), rank(b)) })
 	return sorted
+}
+
+func separateCRDs(manifests []manifest) (crds, others []manifest) {
+	for _, m := range manifests {
+		if m.object.GetKind() == "CustomResourceDefinition" {
+			crds = append(crds, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	return crds, others
 }

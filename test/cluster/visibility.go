@@ -49,7 +49,7 @@ func (c *Cluster) forwardVisibility(ctx context.Context) error {
 			}
 		}
 	}
-	if err := c.applier.apply(ctx, all); err != nil {
+	if err := c.apply(ctx, all); err != nil {
 		return err
 	}
 	if _, err := c.waitForCondition(ctx, apiServiceResource, visibilityService, "Available"); err != nil {

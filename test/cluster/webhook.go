@@ -84,7 +84,7 @@ func (c *Cluster) installWebhook(ctx context.Context, port int64) error {
 		}
 		all = append(all, m)
 	}
-	return c.applier.apply(ctx, all)
+	return c.apply(ctx, all)
 }
 
 func setServicePort(configuration *unstructured.Unstructured, port int64) error {
