@@ -33,6 +33,7 @@ var _ = Describe("A scheduler that is killed while it binds as fast as it can", 
 		round := 0
 		for began, duration := time.Now(), soakFor("10s"); round == 0 || time.Since(began) < duration; round++ {
 			name := fmt.Sprint("fill-", round)
+			By(name)
 			f.submit(ctx, elastic(name, queue, int32(nodes*perNode), "gpu"))
 			Eventually(devices.current, 2*timeout).WithContext(ctx).Should(BeNumerically(">", nodes*(1+round%8)), "allocated devices")
 			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
@@ -41,7 +42,7 @@ var _ = Describe("A scheduler that is killed while it binds as fast as it can", 
 			Eventually(func() int { return f.phase(ctx, name, corev1.PodRunning) }, 2*timeout).WithContext(ctx).Should(Equal(nodes*perNode), "running pods")
 			Expect(holders.violations()).To(BeEmpty())
 			f.deleteJob(ctx, name)
-			Eventually(devices.current).WithContext(ctx).Should(BeZero())
+			Eventually(devices.current, 2*timeout).WithContext(ctx).Should(BeZero(), "allocated devices")
 		}
 		AddReportEntry("fills", fmt.Sprint(round), ReportEntryVisibilityFailureOrVerbose)
 		Expect(devices.most()).To(Equal(nodes * perNode))
