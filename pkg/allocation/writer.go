@@ -213,7 +213,7 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 				return err
 			}
 			before := claim.DeepCopy()
-			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
+			claim.Status.ReservedFor = withoutPod(claim.Status.ReservedFor, pod)
 			_, err = w.patch(ctx, before, claim, "status")
 			return err
 		})
@@ -221,6 +221,10 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			klog.ErrorS(err, "Failed to remove the reservation of a claim", "claim", klog.KObj(reserved), "pod", klog.KObj(pod))
 		}
 	}
+}
+
+func withoutPod(users []resourceapi.ResourceClaimConsumerReference, pod *corev1.Pod) []resourceapi.ResourceClaimConsumerReference {
+	return slices.DeleteFunc(users, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID == pod.UID })
 }
 
 // bound reports whether the pod has a node in the API server.
@@ -232,10 +236,10 @@ func (w *Writer) bound(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	return err == nil && now.UID == pod.UID && now.Spec.NodeName != "", err
 }
 
-// Deallocate deallocates a claim of an unbound pod. It deletes an extended claim, because the pod may need another one on another node.
-// It does nothing if another pod uses the claim or the pod was bound in the meantime. It logs errors.
+// Deallocate deallocates a claim of an unbound pod, or one that was reserved for no pod if pod is nil. It deletes an extended claim, because the pod may need
+// another one on another node. It does nothing if another pod uses the claim or the pod was bound in the meantime. It logs errors.
 func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *resourceapi.ResourceClaim) {
-	if dra.IsExtended(allocated) && resourceclaim.IsForPod(pod, allocated) == nil {
+	if pod != nil && dra.IsExtended(allocated) && resourceclaim.IsForPod(pod, allocated) == nil {
 		w.deleteExtended(ctx, pod, allocated)
 		return
 	}
@@ -244,17 +248,19 @@ func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *res
 		if err != nil || claim.UID != allocated.UID || claim.Status.Allocation == nil {
 			return err
 		}
-		now, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-		if err != nil || now.UID != pod.UID || now.Spec.NodeName != "" {
-			return err
-		}
 		before := claim.DeepCopy()
-		claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
+		if pod != nil {
+			now, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+			if err != nil || now.UID != pod.UID || now.Spec.NodeName != "" {
+				return err
+			}
+			claim.Status.ReservedFor = withoutPod(claim.Status.ReservedFor, pod)
+		}
 		if len(claim.Status.ReservedFor) > 0 {
 			return nil
 		}
 		claim.Status = resourceapi.ResourceClaimStatus{}
-		klog.V(3).InfoS("Deallocating a claim whose devices its pod cannot use", "claim", klog.KObj(allocated), "pod", klog.KObj(pod))
+		klog.V(3).InfoS("Deallocating a claim whose devices no pod uses", "claim", klog.KObj(allocated), "pod", klog.KObj(pod))
 		written, err := w.patch(ctx, before, claim, "status")
 		if err == nil {
 			w.assume(written) // a session that begins before the watch reports it must not place the pod with these devices

@@ -107,6 +107,7 @@ func TestReserveAllOrNothing(t *testing.T) {
 }
 
 func TestDeallocate(t *testing.T) {
+	const noPod = "no pod"
 	for _, c := range []struct {
 		name  string
 		claim *resourceapi.ResourceClaim
@@ -117,12 +118,17 @@ func TestDeallocate(t *testing.T) {
 		{"only the pending pod uses it", usedBy("c", "gpu-0", "a"), "", true},
 		{"another pod uses it", usedBy("c", "gpu-0", "a", "b"), "", false},
 		{"the pod was bound in the meantime", usedBy("c", "gpu-0", "a"), "n1", false},
+		{"it was made for no pod", usedBy("c", "gpu-0"), noPod, true},
+		{"it was made for no pod, and a pod uses it now", usedBy("c", "gpu-0", "a"), noPod, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, c.claim)
 			waiting, now := pod("a"), pod("a")
 			now.Spec.NodeName = c.node
 			f.createPod(now)
+			if c.node == noPod {
+				waiting = nil
+			}
 			f.writer.Deallocate(t.Context(), waiting, c.claim)
 			if got := f.claim("c"); (got.Status.Allocation == nil) != c.freed || c.freed && len(got.Status.ReservedFor) > 0 {
 				t.Errorf("freed: %t, want %t; used by %q", got.Status.Allocation == nil, c.freed, consumers(got))

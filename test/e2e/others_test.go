@@ -22,7 +22,7 @@ func (f *fixture) allocate(ctx context.Context, claim *resourcev1.ResourceClaim,
 
 func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClaim, driver, node string, names ...string) {
 	claim = claim.DeepCopy()
-	claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
+	claim.Finalizers = []string{resourcev1.Finalizer}
 	claim = must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
 	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{f.name(node)}}},

@@ -36,6 +36,28 @@ var _ = Describe("A claim that pods name", func() {
 			"ResourceClaim "+f.namespace+"/shared: 257 pods of the job's minimum use it, but at most 256 pods can share a claim")
 	})
 
+	It("gives its devices back if no pod is left that uses it, because the last one was not bound", func(ctx context.Context) {
+		f.node(ctx, "here", devices(2, "gpu", nil)...)
+		class := f.model(ctx, "gpu")
+		queue := f.queue(ctx, "team", "root", limit(class, 1))
+		f.claim(ctx, "left", exactly(class, 1))
+		f.claim(ctx, "next", exactly(class, 1))
+		left := func() *resourcev1.ResourceClaim {
+			return must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "left", metav1.GetOptions{}))
+		}
+		f.pod(ctx, "ends", queue, using("left"))
+		f.expectPodRuns(ctx, "ends")
+		f.deletePod(ctx, "ends")
+		Eventually(func() *resourcev1.AllocationResult { return left().Status.Allocation }).WithContext(ctx).Should(BeNil())
+		f.allocate(ctx, left(), "here", "gpu-0") // it still has the record of its queue
+
+		f.pod(ctx, "waits", queue, using("next"))
+		expectWarning(ctx, f.namespace, "Pod", "waits", "InsufficientScalarQuota", insufficient(queue, class, 1, 2, 1))
+		f.expectPodRuns(ctx, "waits")
+		Expect(left().Status.Allocation).To(BeNil())
+		expectAllocated(ctx, queue, class+"/count", 1)
+	})
+
 	It("gets other devices if nobody uses it and its waiting pod cannot use those that it has", func(ctx context.Context) {
 		f.node(ctx, "here", devices(1, "gpu", nil)...)
 		f.node(ctx, "there", devices(1, "gpu", nil)...)

@@ -107,19 +107,59 @@ func TestPodsThatWaitKeepNoDevices(t *testing.T) {
 	}
 }
 
+// TestAClaimThatIsReservedForNoPodGivesItsDevicesBack: its pod was not bound after all. Kubernetes' controller takes devices away only when it removes a
+// reservation itself, and others may allocate claims in advance.
+func TestAClaimThatIsReservedForNoPodGivesItsDevicesBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		queue string
+		kept  bool
+		want  string
+	}{
+		"this scheduler": {"q", false, "p@n1"},
+		"another one":    {"", true, "p@n1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCalmCluster(t, "h100")
+			c.queue("q", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 1}}}, nil)
+			c.node("n1", 8, "h100", "h100")
+			c.put("resourceclaims", &resourcev1.ResourceClaim{ObjectMeta: c.meta("named-h100", "ns"), Spec: oneOf("h100")})
+			c.allocate("named-h100", "h100-0", test.queue)
+			c.single("p", "q", "h100")
+			for range 15 {
+				c.turn()
+				c.clock.Step(time.Second)
+			}
+			err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+				c.turn()
+				return c.hasDevices("named") == test.kept && c.places() == test.want, nil
+			})
+			if err != nil {
+				c.fail("the claim has devices: %v, want %v, and pods are %s, want %s", c.hasDevices("named"), test.kept, c.places(), test.want)
+			}
+		})
+	}
+}
+
 // giveDevices allocates a device of node n1 to the claim of a pod, if it has one.
 func (c *fuzzCluster) giveDevices(pod string) {
-	claim := c.claim(pod + "-h100")
-	if claim == nil {
-		return
+	device := map[string]string{"g0": "h100-0", "g1": "h100-1", "f0": "h100-2", "f1": "h100-3"}[pod]
+	if c.claim(pod+"-h100") != nil {
+		c.allocate(pod+"-h100", device, "q", resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod, UID: c.pods.named(pod).UID})
 	}
+}
+
+// allocate allocates a device of node n1 to a claim, with the record of a queue unless that is empty.
+func (c *fuzzCluster) allocate(name, device, queue string, users ...resourcev1.ResourceClaimConsumerReference) {
+	claim := c.claim(name)
 	claim.Finalizers = []string{resourcev1.Finalizer}
-	_, device := c.publisher("n1", map[string]string{"g0": "h100-0", "g1": "h100-1", "f0": "h100-2", "f1": "h100-3"}[pod])
+	_, published := c.publisher("n1", device)
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
-		{Request: "r", Driver: fuzzDriver, Pool: "n1", Device: device.Name},
+		{Request: "r", Driver: fuzzDriver, Pool: "n1", Device: published.Name},
 	}}}
-	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod, UID: c.pods.named(pod).UID}}
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, chargerecord.QueueAnnotation, "q")
+	claim.Status.ReservedFor = users
+	if queue != "" {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, chargerecord.QueueAnnotation, queue)
+	}
 	c.writeClaim(claim)
 }
 

@@ -15,7 +15,10 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // Deallocate takes devices away from claims that no pod uses and that keep this pod from running. The pod was not
@@ -30,10 +33,10 @@ func (s *Session) Deallocate(state *State) {
 }
 
 // idleAfter is how long a pod that waits keeps the devices of claims that were made for it. It gets them when it is bound, so it waits with some only after a crash,
-// or because another scheduler allocated them.
+// or because another scheduler allocated them. A claim that is reserved for no pod keeps its devices as long.
 const idleAfter = 5 * time.Second
 
-// idleClaims are claims that were made for pods which wait, and have devices, when pods were last looked at.
+// idleClaims are claims that were made for pods which wait, or that are reserved for no pod, and have devices, when they were last looked at.
 type idleClaims struct {
 	at     time.Time
 	claims map[types.UID]bool
@@ -41,7 +44,10 @@ type idleClaims struct {
 
 // DeallocateIdle takes devices away from claims that were made for pods which wait, for whatever reason, and had devices the last time, too. Two jobs that have
 // half of their devices each would wait for each other. Outside reports whether a pod waits although no job of the session has it: its claims would stay charged
-// for as long as the pod exists. Call it when a session closes. It looks at the pods every few seconds.
+// for as long as the pod exists.
+//
+// Claims that no pod uses lose their devices, too. Kubernetes' controller takes devices away together with the last reservation, but leaves them if the scheduler has removed
+// that, because a pod was not bound. Call it when a session closes. It looks every few seconds.
 func (s *Session) DeallocateIdle(waiting iter.Seq[*demand.Pod], outside func(*corev1.Pod) bool) {
 	now := s.clock.Now()
 	if now.Sub(s.idle.at) < idleAfter {
@@ -64,10 +70,21 @@ func (s *Session) DeallocateIdle(waiting iter.Seq[*demand.Pod], outside func(*co
 		klog.ErrorS(err, "Failed to list claims")
 	}
 	for _, claim := range claims {
-		if pod := s.ownerOf(claim); pod != nil && s.usedAlone(pod, claim) && outside(pod) {
+		pod := s.ownerOf(claim)
+		if s.unreserved(claim) || pod != nil && s.usedAlone(pod, claim) && outside(pod) {
 			add(pod, claim)
 		}
 	}
+}
+
+// unreserved reports whether this scheduler allocated a claim that is reserved for no pod, and that no pod of the session is about to use. Others may allocate
+// claims in advance.
+func (s *Session) unreserved(claim *resourceapi.ResourceClaim) bool {
+	known := s.Claims.Known(claim.UID)
+	if known == nil || len(claim.Status.ReservedFor) > 0 || chargerecord.Path(claim) == nil || dra.IsExtended(claim) || s.pending.Of(claim.UID) != nil {
+		return false
+	}
+	return s.Ledger.Frees(ledger.Holder(claim.UID), ledger.Demand{known.Part}) != nil // the claim itself is the only holder
 }
 
 // ownerOf returns the pod that a claim was made for, nil if there is none.
@@ -101,7 +118,7 @@ func (s *Session) madeFor(pod *demand.Pod) (own []*resourceapi.ResourceClaim) {
 	return own
 }
 
-// deallocate deallocates a claim in the background. Per claim, only one deallocation runs at a time. Beyond the limit
+// deallocate deallocates a claim in the background. The pod is nil if the claim was made for none. Per claim, only one deallocation runs at a time. Beyond the limit
 // of the cache, it leaves the claim to the next session.
 func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 	if _, already := c.deallocating.LoadOrStore(claim.UID, true); already || c.ctx.Err() != nil {
