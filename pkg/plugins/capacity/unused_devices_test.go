@@ -12,6 +12,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -110,19 +111,37 @@ func TestPodsThatWaitKeepNoDevices(t *testing.T) {
 // TestAClaimThatIsReservedForNoPodGivesItsDevicesBack: its pod was not bound after all. Kubernetes' controller takes devices away only when it removes a
 // reservation itself, and others may allocate claims in advance.
 func TestAClaimThatIsReservedForNoPodGivesItsDevicesBack(t *testing.T) {
+	bound := func(c *fuzzCluster) {
+		c.only("others", "q", func(pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.Spec.SchedulerName = "n1", "another-scheduler"
+			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("named-h100")}}
+		})
+	}
+	owned := func(c *fuzzCluster) {
+		c.single("owner", "q")
+		claim, owner := c.claim("named-h100"), c.pods.named("owner")
+		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: owner.Name, UID: owner.UID, Controller: ptr.To(true)}}
+		c.writeClaim(claim)
+	}
 	for name, test := range map[string]struct {
 		queue string
+		given func(*fuzzCluster)
 		kept  bool
 		want  string
 	}{
-		"this scheduler": {"q", false, "p@n1"},
-		"another one":    {"", true, "p@n1"},
+		"this scheduler allocated it":                        {queue: "q", want: "p@n1"},
+		"another scheduler allocated it":                     {queue: "", kept: true, want: "p@n1"},
+		"another scheduler has placed a pod that names it":   {queue: "q", given: bound, kept: true, want: "others@n1 p@"},
+		"its user says that it was made for a pod that runs": {queue: "q", given: owned, want: "owner@n1 p@n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCalmCluster(t, "h100")
 			c.queue("q", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 1}}}, nil)
 			c.node("n1", 8, "h100", "h100")
 			c.put("resourceclaims", &resourcev1.ResourceClaim{ObjectMeta: c.meta("named-h100", "ns"), Spec: oneOf("h100")})
+			if test.given != nil {
+				test.given(c)
+			}
 			c.allocate("named-h100", "h100-0", test.queue)
 			c.single("p", "q", "h100")
 			for range 15 {

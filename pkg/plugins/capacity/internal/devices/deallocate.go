@@ -15,6 +15,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 
+	"github.com/devicequota/devicequota/pkg/allocation"
 	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -70,21 +71,33 @@ func (s *Session) DeallocateIdle(waiting iter.Seq[*demand.Pod], outside func(*co
 		klog.ErrorS(err, "Failed to list claims")
 	}
 	for _, claim := range claims {
-		pod := s.ownerOf(claim)
-		if s.unreserved(claim) || pod != nil && s.usedAlone(pod, claim) && outside(pod) {
+		if s.isUnused(claim) {
+			add(nil, claim)
+		} else if pod := s.ownerOf(claim); pod != nil && s.usedAlone(pod, claim) && outside(pod) {
 			add(pod, claim)
 		}
 	}
 }
 
-// unreserved reports whether this scheduler allocated a claim that is reserved for no pod, and that no pod of the session is about to use. Others may allocate
-// claims in advance.
-func (s *Session) unreserved(claim *resourceapi.ResourceClaim) bool {
+// isUnused reports whether this scheduler allocated a claim that is reserved for no pod, and that no pod is about to use. Others may allocate claims in advance.
+func (s *Session) isUnused(claim *resourceapi.ResourceClaim) bool {
 	known := s.Claims.Known(claim.UID)
-	if known == nil || len(claim.Status.ReservedFor) > 0 || chargerecord.Path(claim) == nil || dra.IsExtended(claim) || s.pending.Of(claim.UID) != nil {
+	switch {
+	case known == nil, len(claim.Status.ReservedFor) > 0, chargerecord.Path(claim) == nil, dra.IsExtended(claim), s.pending.Of(claim.UID) != nil:
+		return false
+	case s.Held().Charged(known.Part) && s.Ledger.Frees(ledger.Holder(claim.UID), ledger.Demand{known.Part}) == nil: // a pod holds it
 		return false
 	}
-	return s.Ledger.Frees(ledger.Holder(claim.UID), ledger.Demand{known.Part}) != nil // the claim itself is the only holder
+	pods, err := s.Pods.Pods(claim.Namespace).List(labels.Everything())
+	return err == nil && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return awaits(pod, claim) })
+}
+
+// awaits reports whether a pod has a node and names a claim. Kubernetes' controller reserves the claim for it, but no scheduler allocates devices for it.
+func awaits(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
+	return dra.Bound(pod) && !allocation.Finished(pod) && slices.ContainsFunc(pod.Spec.ResourceClaims, func(named corev1.PodResourceClaim) bool {
+		name, _, err := resourceclaim.Name(pod, &named)
+		return err == nil && name != nil && *name == claim.Name
+	})
 }
 
 // ownerOf returns the pod that a claim was made for, nil if there is none.
