@@ -70,6 +70,9 @@ var _ = ReportAfterEach(func(spec SpecReport) {
 	if spec.Failed() {
 		why := spec.FailureMessage()
 		reasons = append(reasons, fmt.Sprintf("%s: %s", spec.LeafNodeText, why[max(0, len(why)-600):]))
+		for _, more := range spec.AdditionalFailures { // such as a program that has ended
+			reasons = append(reasons, "and: "+more.Failure.Message)
+		}
 	}
 })
 
