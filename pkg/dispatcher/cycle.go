@@ -234,11 +234,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case state.Hold.Ends && !state.Hold.PlacementOnly && !c.hasEnded(w):
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
-		if grant := c.lifted(w); !c.endsFirst(w) {
-			c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, grant))
-		} else if state.Hold.Dispatching {
-			c.regrant(report.Decision{Workload: w}, binding.PatchGrantPlaced(w.Binding, *state.Hold, grant))
-		}
+		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, c.lifted(w)))
 	case state.Hold.PlacementOnly && c.forgetsFormer(w):
 	case state.Hold.PlacementOnly && lacksCopies(w):
 		c.letChooseAgain(w)

@@ -121,11 +121,7 @@ func shapeOf(w *framework.Workload) string {
 // grantGrowth grants the needs of a workload that has grown. The grant shrinks when the member clusters have the change.
 func (c *cycle) grantGrowth(w *framework.Workload) {
 	grant := c.raised(w)
-	patch := binding.PatchGrant(w.Binding, w.State.Hold, grant)
-	if w.State.Hold.Dispatching && c.endsFirst(w) {
-		patch = binding.PatchGrantPlaced(w.Binding, *w.State.Hold, grant)
-	}
-	c.grant(report.GrowthGranted(w, grant), patch)
+	c.grant(report.GrowthGranted(w, grant), binding.PatchGrant(w.Binding, w.State.Hold, grant))
 }
 
 // grantNew grants a waiting workload everything that it needs.

@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
-	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // moves reports whether a workload that leaves some clusters is charged for a move: this one, or the next one.
@@ -73,66 +69,6 @@ func (c *cycle) shrinksFirst(w *framework.Workload) bool {
 	return true
 }
 
-// endsFirst reports whether clusters are to end pods before the hold of a workload is lifted: those that Karmada's scheduler took from them before it was
-// suspended. It divides all replicas anew a moment after the hold is lifted, and clusters would make pods beside those that end.
-func (c *cycle) endsFirst(w *framework.Workload) bool {
-	hold := w.State.Hold
-	if !hold.Ends || hold.KeepScheduling || !w.Spread.Divided || w.Template.Fallback || w.Template.RetainsReplicas || !lacksReplicas(w) {
-		return false
-	}
-	if hold.PlacementOnly {
-		return !c.hasFewer(w)
-	}
-	return hold.Dispatching && slices.ContainsFunc(w.Binding.Spec.Clusters, func(target workv1alpha2.TargetCluster) bool {
-		return !c.NotReady[target.Name] && givesUp(w, target.Name)
-	})
-}
-
-// hasFewer reports whether clusters have no more pods of a workload than Karmada's scheduler has given them, and none of them ends. Clusters that cannot be
-// reached, or are told nothing, get only what is right later. Others may report more for as long as they replace pods.
-func (c *cycle) hasFewer(w *framework.Workload) bool {
-	version := strconv.FormatInt(w.Template.Generation, 10)
-	may, why, reports := remainder{about: "fewer " + version, living: true, pods: map[string]int64{}}, "", true
-	for _, work := range w.Works {
-		cluster := binding.ClusterOf(work)
-		if c.NotReady[cluster] || ptr.Deref(work.Spec.SuspendDispatching, false) || !slices.Contains(binding.Kept(w.Binding), cluster) {
-			continue
-		}
-		may.clusters, may.pods[cluster] = append(may.clusters, cluster), replicasIn(w, cluster)
-		if told := outdated(w, work, version); told != "" {
-			why, reports = told, false
-		} else if reports && workload.Reported(binding.StatusIn(work)) > may.pods[cluster] {
-			why = fmt.Sprintf("cluster %s has not reported that its pods are as few as they are to be", cluster)
-		}
-	}
-	if why == "" {
-		return c.settled(w, may)
-	}
-	since := c.memory.restsSince(w, "to have "+may.about, c.Now)
-	latest, told := since.Add(workload.EndsWithin), since.Add(tellAfter)
-	switch {
-	case reports && !latest.After(c.Now):
-		return true
-	case told.After(c.Now):
-		c.due(told)
-	default:
-		c.tellRemains(w, why, true, false)
-	}
-	if reports {
-		c.due(latest)
-	}
-	return false
-}
-
-// lacksReplicas reports whether clusters are to have fewer replicas of a workload than it has.
-func lacksReplicas(w *framework.Workload) bool {
-	lacks := max(int64(w.Binding.Spec.Replicas), w.Template.Unsurged())
-	for _, target := range w.Binding.Spec.Clusters {
-		lacks -= int64(target.Replicas)
-	}
-	return len(w.Binding.Spec.Clusters) > 0 && lacks > 0
-}
-
 // raisesCopies charges a workload for what its clusters have, even without room, while only its placement waits: they may have got more than it was granted,
 // such as what a claim gives that was replaced in the moment in which it was named. It reports whether it makes such a decision.
 func (c *cycle) raisesCopies(w *framework.Workload) bool {
@@ -167,31 +103,6 @@ func differ(w *framework.Workload) bool {
 // Karmada's scheduler may replace those.
 func lacksCopies(w *framework.Workload) bool {
 	return binding.PlacementForgotten(w.Binding) && int64(len(binding.Kept(w.Binding))) < w.State.Grant.Copies
-}
-
-// leftInReach returns the reachable clusters that a workload has left.
-func (c *cycle) leftInReach(w *framework.Workload) []string {
-	if len(w.Places) == len(w.Binding.Spec.Clusters) {
-		return nil // both lists are the same
-	}
-	return slices.DeleteFunc(w.Left(), func(cluster string) bool { return c.NotReady[cluster] })
-}
-
-// forgetsLeft ends the charge for reachable clusters that a workload has left, when they have nothing of it any more. It reports
-// whether the workload has such clusters to decide about.
-func (c *cycle) forgetsLeft(w *framework.Workload) bool {
-	left := c.leftInReach(w)
-	works := slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool { return slices.Contains(left, binding.ClusterOf(work)) })
-	if len(left) == 0 || works {
-		return false
-	}
-	if c.settled(w, remainder{about: fmt.Sprint("left ", left), clusters: left}) {
-		grant := *w.State.Grant
-		grant.Clusters = slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(left, cluster) })
-		grant.Moves = moves(w, len(w.Leaves())-len(left))
-		c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
-	}
-	return true
 }
 
 // evictsTooMuch reports whether reachable clusters evict more of a workload than it has, and tells so.

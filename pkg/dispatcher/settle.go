@@ -177,6 +177,31 @@ func (c *cycle) hasDone(w *framework.Workload, may remainder, missing string) bo
 	return false
 }
 
+// leftInReach returns the reachable clusters that a workload has left.
+func (c *cycle) leftInReach(w *framework.Workload) []string {
+	if len(w.Places) == len(w.Binding.Spec.Clusters) {
+		return nil // both lists are the same
+	}
+	return slices.DeleteFunc(w.Left(), func(cluster string) bool { return c.NotReady[cluster] })
+}
+
+// forgetsLeft ends the charge for reachable clusters that a workload has left, when they have nothing of it any more. It reports
+// whether the workload has such clusters to decide about.
+func (c *cycle) forgetsLeft(w *framework.Workload) bool {
+	left := c.leftInReach(w)
+	works := slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool { return slices.Contains(left, binding.ClusterOf(work)) })
+	if len(left) == 0 || works {
+		return false
+	}
+	if c.settled(w, remainder{about: fmt.Sprint("left ", left), clusters: left}) {
+		grant := *w.State.Grant
+		grant.Clusters = slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(left, cluster) })
+		grant.Moves = moves(w, len(w.Leaves())-len(left))
+		c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+	}
+	return true
+}
+
 // givesUp reports whether a cluster may have more replicas than it is meant to have. The pods of a surge are not meant to stay.
 func givesUp(w *framework.Workload, cluster string) bool {
 	kind := binding.KindOf(w.Binding)
@@ -227,14 +252,17 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	kind := binding.KindOf(w.Binding)
 	for _, work := range w.Works {
 		cluster := binding.ClusterOf(work)
+		told := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
+		object := work.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] // the generations start again when the object is created again
 		switch {
 		case !slices.Contains(clusters, cluster):
 			return may, fmt.Sprintf("cluster %s, which it has left, may run it", cluster)
 		case ptr.Deref(work.Spec.SuspendDispatching, false):
 			return may, fmt.Sprintf("cluster %s is told nothing while the dispatching to it is suspended", cluster)
-		}
-		if why := outdated(w, work, now); why != "" {
-			return may, why
+		case object != "" && object != string(w.Template.UID), told != "" && now != "" && told != now:
+			return may, fmt.Sprintf("cluster %s has not been told yet", cluster)
+		case !meta.IsStatusConditionTrue(work.Status.Conditions, workv1alpha1.WorkApplied):
+			return may, fmt.Sprintf("cluster %s has not applied it", cluster)
 		}
 		status := binding.StatusIn(work)
 		if w.Template.RetainsReplicas {
@@ -246,20 +274,6 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	}
 	may.about = fmt.Sprint("lowered ", now, may.pods)
 	return may, ""
-}
-
-// outdated says why a cluster may not have a generation of a workload yet. It returns "" if it has. The generation may be unknown.
-func outdated(w *framework.Workload, work *workv1alpha1.Work, generation string) string {
-	told := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
-	object := work.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] // the generations start again when the object is created again
-	switch {
-	case object != "" && object != string(w.Template.UID), told != "" && generation != "" && told != generation:
-		return fmt.Sprintf("cluster %s has not been told yet", binding.ClusterOf(work))
-	case !meta.IsStatusConditionTrue(work.Status.Conditions, workv1alpha1.WorkApplied):
-		return fmt.Sprintf("cluster %s has not applied it", binding.ClusterOf(work))
-	default:
-		return ""
-	}
 }
 
 // untoldBy names a cluster that is to have a workload, and whose Work is not shown: Karmada has not made it yet, or the informer is late.

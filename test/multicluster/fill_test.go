@@ -110,7 +110,7 @@ var fillScenarios = []scenario{
 		name: "a Deployment whose replicas are divided over members counts once",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("4")))
-			f.propagateDivided(ctx, policyv1alpha1.ReplicaDivisionPreferenceWeighted, "divided")
+			f.propagateDivided(ctx, "divided", policyv1alpha1.ReplicaDivisionPreferenceWeighted)
 			f.deployment(ctx, workload{name: "divided", queue: team, pods: 4, in: ownPolicy})
 			f.expectRunningIn(ctx, east, "divided", 2)
 			f.expectRunningIn(ctx, west, "divided", 2)
@@ -183,14 +183,10 @@ var fillScenarios = []scenario{
 	},
 }
 
-// propagateDivided divides the replicas of Deployments among both members: evenly if weighted, or among as few as possible if
-// aggregated. The Deployments must be in ownPolicy.
-func (f *fixture) propagateDivided(ctx context.Context, how policyv1alpha1.ReplicaDivisionPreference, names ...string) {
+// propagateDivided divides the replicas of a Deployment among both members: evenly if weighted, or among as few as possible if
+// aggregated. The Deployment must be in ownPolicy.
+func (f *fixture) propagateDivided(ctx context.Context, deployment string, how policyv1alpha1.ReplicaDivisionPreference) {
 	GinkgoHelper()
-	var selected []policyv1alpha1.ResourceSelector
-	for _, name := range names {
-		selected = append(selected, named(deployments, name))
-	}
 	f.propagateAs(ctx, "divided", func(spec *policyv1alpha1.PropagationSpec) {
 		spec.Placement.SpreadConstraints = nil
 		spec.Placement.ClusterAffinity = &policyv1alpha1.ClusterAffinity{ClusterNames: []string{east, west}}
@@ -203,7 +199,7 @@ func (f *fixture) propagateDivided(ctx context.Context, how policyv1alpha1.Repli
 				{TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{west}}, Weight: 1},
 			}}
 		}
-	}, selected...)
+	}, named(deployments, deployment))
 }
 
 // expectMetrics waits until the dispatcher serves these series.

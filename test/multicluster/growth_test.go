@@ -158,7 +158,7 @@ var growthScenarios = []scenario{
 		name: "growth of a Deployment whose replicas are divided reaches no member before the grant",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("6")))
-			f.propagateDivided(ctx, policyv1alpha1.ReplicaDivisionPreferenceWeighted, "divided")
+			f.propagateDivided(ctx, "divided", policyv1alpha1.ReplicaDivisionPreferenceWeighted)
 			f.deployment(ctx, workload{name: "divided", queue: team, pods: 2, in: ownPolicy})
 			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 4})
 			f.expectRunning(ctx, "divided", 2)

@@ -162,7 +162,7 @@ var overlapScenarios = []scenario{
 		name: "a Deployment whose replicas move between its clusters again and again has at most twice as many",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("8")))
-			f.propagateDivided(ctx, policyv1alpha1.ReplicaDivisionPreferenceWeighted, "divided")
+			f.propagateDivided(ctx, "divided", policyv1alpha1.ReplicaDivisionPreferenceWeighted)
 			f.deployment(ctx, workload{name: "divided", queue: team, pods: 4, in: ownPolicy, change: endsSlowly})
 			f.expectRunning(ctx, "divided", 4)
 			for i := range 3 {

@@ -7,9 +7,7 @@ package multicluster
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -56,18 +54,13 @@ var settleScenarios = []scenario{
 	{
 		name: "Deployments that are scaled down, and up again before Karmada has noticed, wait for pods that may end",
 		run: func(ctx context.Context, f *fixture) {
-			names := []string{"web0", "web1", "web2", "web3", "web4", "divided0", "divided1", "divided2", "divided3", "divided4"}
-			divided := names[5:]
-			team := f.queue(ctx, "team", "root", capable(cores(fmt.Sprint(2*len(names)))))
-			f.propagateDivided(ctx, policyv1alpha1.ReplicaDivisionPreferenceWeighted, divided...)
-			for _, name := range names {
-				w := workload{name: name, queue: team, pods: 2, change: endsSlowly}
-				if slices.Contains(divided, name) {
-					w.in = ownPolicy
-				}
-				f.deployment(ctx, w)
+			const n = 8
+			team := f.queue(ctx, "team", "root", capable(cores(fmt.Sprint(2*n))))
+			for i := range n {
+				f.deployment(ctx, workload{name: fmt.Sprint("web", i), queue: team, pods: 2, change: endsSlowly})
 			}
-			for _, name := range names {
+			for i := range n {
+				name := fmt.Sprint("web", i)
 				f.expectRunning(ctx, name, 2)
 				f.scale(ctx, name, 1)
 				f.scale(ctx, name, 2)
@@ -75,8 +68,8 @@ var settleScenarios = []scenario{
 				f.Expect(err).NotTo(HaveOccurred())
 				f.Expect(hold).To(HaveValue(And(HaveField("Reason", dispatcher.Growing), HaveField("Ends", true))))
 			}
-			for _, name := range names {
-				f.expectRunning(ctx, name, 2)
+			for i := range n {
+				f.expectRunning(ctx, fmt.Sprint("web", i), 2)
 			}
 		},
 	},

@@ -41,7 +41,7 @@ var unschedulableScenarios = []scenario{
 		name: "a Deployment for which no cluster has enough room gives its capacity back, with Karmada's reason",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2000")))
-			f.propagateDivided(ctx, policyv1alpha1.ReplicaDivisionPreferenceAggregated, "huge")
+			f.propagateDivided(ctx, "huge", policyv1alpha1.ReplicaDivisionPreferenceAggregated)
 			f.deployment(ctx, workload{name: "huge", queue: team, pods: 1, requests: cores("2000"), in: ownPolicy})
 			f.expectNotified(ctx, deployments, "huge", "TakenBack", team, "not enough")
 			f.nextSecond(ctx, deployments, "huge")

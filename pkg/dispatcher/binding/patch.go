@@ -117,24 +117,12 @@ func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, growth Hold, 
 // PatchPlacementOnly lets clusters see the workload of a held binding. Only its placement still waits. Each cluster gets at most a number of
 // replicas: Karmada's scheduler, which is suspended, would lower them.
 func PatchPlacementOnly(rb *workv1alpha2.ResourceBinding, hold Hold, most int32) []byte {
-	p := placementOnly(rb, hold)
-	p.setReplicas(rb, func(replicas int32) int32 { return min(replicas, most) })
-	return p.text()
-}
-
-// PatchGrantPlaced grants a workload its needs, but lets clusters have only the replicas that Karmada's scheduler gave them before it was suspended.
-func PatchGrantPlaced(rb *workv1alpha2.ResourceBinding, hold Hold, grant *Grant) []byte {
-	p := placementOnly(rb, hold)
-	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
-	return p.text()
-}
-
-func placementOnly(rb *workv1alpha2.ResourceBinding, hold Hold) patch {
 	hold.Dispatching, hold.PlacementOnly, hold.Tasks = false, true, ""
 	p := patchOf(rb)
 	p.annotate(HoldAnnotation, ptr.To(hold.Annotation()))
 	p.suspend("dispatching", false)
-	return p
+	p.setReplicas(rb, func(replicas int32) int32 { return min(replicas, most) })
+	return p.text()
 }
 
 // PatchTakeBack begins to take a grant back. It removes the workload from all clusters, also from those that evict it: with purgeMode Never, they
