@@ -68,6 +68,25 @@ func TestMoveAfterAClusterIsBack(t *testing.T) {
 	w.expectAtMost(4, 5)
 }
 
+// TestToZeroWhileGrowthIsHeld tests that nothing is charged for a workload whose replicas are divided, and that is scaled to zero while its growth is held.
+func TestToZeroWhileGrowthIsHeld(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := newQueueWorld(t, seed, 6, seed%2 == 0)
+			w.deploy("web", 6, "m1")
+			w.divideTo(web, "m1", "m2")
+			w.pass(60)
+			w.scaleTo(deployments, "ns/web", 7)
+			w.pass(5)
+			w.scaleTo(deployments, "ns/web", 0)
+			w.pass(240)
+			if hold := w.stateOf(w.binding(web)).Hold; hold != nil || w.runs() != 0 || w.charge(web) != 0 {
+				t.Errorf("%d cores run, and %d are charged, want none; the hold is %v", w.runs(), w.charge(web), hold)
+			}
+		})
+	}
+}
+
 // expectAtMost lets Karmada and the dispatcher work, and expects that no more cores ever run, and end. Clusters get what a binding says before Karmada's scheduler
 // has seen it.
 func (w *world) expectAtMost(cores int64, times int) {

@@ -57,7 +57,7 @@ func (c *cycle) shrinksFirst(w *framework.Workload) bool {
 		c.grant(report.Decision{Workload: w}, binding.PatchPlacementOnly(w.Binding, *hold, most))
 	case len(fewer) == 0:
 		return c.formerPods(w) // its pods are replaced by smaller ones: see forgetsFormer
-	case !w.Spread.Divided && int64(len(binding.Kept(w.Binding))) > grant.Copies:
+	case !w.Spread.Divided && w.Template.Replicas() > 0 && int64(len(binding.Kept(w.Binding))) > grant.Copies:
 		return false // its replicas were divided: each cluster has few, and all together have more than one copy
 	case c.hasShrunk(w):
 		amounts, err := w.Needs.Copy.Times(grant.Copies)
